@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// The kernel of fixed_length and any_length: a team for each query, whose scores stay in the team's scratch. The code
-/// asks the Views for their extents. Only the Views' types decide whether these are known at compile time or at run
-/// time.
+/// The kernel of fixed_length and any_length: one team per query, whose scores stay in the team's scratch. The code
+/// asks the Views for their extents; only the Views' types decide whether the extents are known at compile time or at
+/// run time.
 
 #include <Kokkos_Core.hpp>
 
@@ -20,13 +20,14 @@
 
 namespace tessera::attention {
 
-/// A matrix of `Data`, such as `T const**`, or `T const[64][16]`: both extents known to the compiler.
+/// A matrix of `Data`: `T const**`, or `T const[64][16]` with both extents known to the compiler.
 template <class Data, class Exec>
 using MatrixOf =
     Kokkos::View<Data, Kokkos::LayoutRight, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
 /// \tparam Keys type of k and v, MatrixOf
-/// \tparam Queries type of q, MatrixOf, and so Answers of out
+/// \tparam Queries type of q, MatrixOf
+/// \tparam Answers type of out, MatrixOf
 template <class Exec, class T, class Keys, class Queries, class Answers>
 struct QueryTeam {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -83,7 +84,7 @@ void attend_by_teams(std::string const& label, Exec const& exec, int threads, Qu
                        Kernel{q, k, v, out, scale});
 }
 
-/// Threads of a query's team: --team, or a warp on a GPU, since keys are few.
+/// Returns the threads per team: --team, or a warp on a GPU, because there are few keys.
 template <ExecutionSpace Exec, class T>
 [[nodiscard]] int threads_of_query(Exec const& exec, InputOn<Attention, Exec, T> const& input) {
   int const threads = kernels::team_size(exec, input.parameters.team);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The product of the queries and the keys. It multiplies q by the scale, so that the softmax need not.
+/// The product of the queries and the keys. It multiplies q by the scale, so that the softmax does not have to.
 
 #include <cstddef>
 

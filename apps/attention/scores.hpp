@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The matrix of scores [queries, keys], for the variants that store it in memory of their own.
+/// The matrix of scores [queries, keys], for variants that store it.
 
 #include <Kokkos_Core.hpp>
 
@@ -20,7 +20,7 @@ namespace tessera::attention {
 template <ExecutionSpace Exec, class T>
 using Scores = Kokkos::View<T**, Kokkos::LayoutRight, typename Exec::memory_space>;
 
-/// Throws Skip if the scores take more than 16 GiB, or more than is free: for that there are the fused variants.
+/// Throws Skip if the scores take more than 16 GiB or more than the free memory; the fused variants store no scores.
 template <ExecutionSpace Exec, class T>
 [[nodiscard]] Scores<Exec, T> allocate_scores(InputOn<Attention, Exec, T> const& input) {
   std::size_t const queries = input.q.extent(0);
@@ -31,7 +31,7 @@ template <ExecutionSpace Exec, class T>
     throw Skip("the scores take " + std::to_string(static_cast<std::int64_t>(needed)) +
                " GiB (more than 16: the fused variants store none)");
   }
-  // The memory check before the run knows nothing of a variant's own buffers.
+  // The memory check before the run does not include a variant's own buffers.
   double const free = free_memory_bytes(std::string(space_name<Exec>())) / gib;
   if (needed > free) {
     throw Skip("the scores take " + std::to_string(needed) + " GiB (" + std::to_string(free) +

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The Plan of fused_tensor and fused_bf16x3: kernels/tensor_attention.hpp, and whether the input suits it.
+/// The Plan of fused_tensor and fused_bf16x3: kernels/tensor_attention.hpp, and a check that it can take the input.
 
 #include <Kokkos_Core.hpp>
 
@@ -16,7 +16,7 @@
 
 namespace tessera::attention {
 
-/// Counts the elements beyond a kernel's range, NaN and infinities included.
+/// Returns the number of elements beyond a kernel's range, including NaN and infinities.
 template <class Kernel, class Matrix>
 struct Outside {
   Matrix matrix;
@@ -28,7 +28,7 @@ struct Outside {
   }
 };
 
-/// \tparam Terms of a factor: 1 or 3
+/// \tparam Terms bfloat16 numbers per factor: 1 or 3
 template <ExecutionSpace Exec, int Terms>
 class TensorPlan {
  public:
@@ -51,11 +51,11 @@ class TensorPlan {
   [[nodiscard]] double rounding_steps() const { return attend_.rounding_steps(); }
   [[nodiscard]] ReducedPrecision reduced_precision() const { return attend_.reduced_precision(); }
 
-  // Public because a device kernel may not be launched from a private function.
+  // Public because CUDA allows no device lambda in a private function.
   template <class Matrix>
   [[nodiscard]] static std::size_t outside(Exec const& exec, Matrix const& matrix) {
     std::size_t count = 0;
-    // Not named after a row: it runs while a Plan is made, which is outside of the row's region.
+    // The label has no row name: the launch belongs to the construction of the Plan, outside the row's region.
     Kokkos::parallel_reduce("tessera::attention::outside",
                             Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, matrix.size()),
                             Outside<Kernel, Matrix>{matrix}, count);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// A team for each sum, and a tree in its scratch: every thread adds up its part in a register, and the team folds the
-/// threads' sums. `tree` and `tree_pairs` differ in how. A column's elements are a row apart.
+/// One team per sum, and a tree in its scratch: every thread adds up its part in a register, and the team folds the
+/// threads' sums. `tree` and `tree_pairs` differ in the fold. A column's elements are a row apart.
 
 #include <cmath>
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace tessera::axis_sum {
 
-/// \tparam Fold folds the values of a team's threads in scratch into the first: Fold()(team, values, n, op)
+/// \tparam Fold folds the values of a team's threads in scratch into the first value: Fold()(team, values, n, op)
 template <ExecutionSpace Exec, class T, class Fold>
 class TreePlan {
  public:
@@ -26,7 +26,7 @@ class TreePlan {
   using Sum = Accumulator<T>;
   using Sums = ScratchView<Sum*, Exec>;
 
-  /// \param label of the launch
+  /// \param label name of the launch
   TreePlan(std::string label, Exec const& exec, InputOn<AxisSum, Exec, T> const& input)
       : label_(std::move(label)),
         threads_(kernels::team_size(exec, input.parameters.team)),
@@ -53,7 +53,7 @@ class TreePlan {
         });
   }
 
-  /// Counted: a thread's part, and the tree.
+  /// Counts a thread's part and the tree.
   [[nodiscard]] double rounding_steps() const {
     return std::ceil(static_cast<double>(count_) / threads_) + std::ceil(std::log2(threads_));
   }
@@ -61,7 +61,7 @@ class TreePlan {
  private:
   std::string label_;
   int threads_;
-  std::size_t count_;  // elements of a sum
+  std::size_t count_;  // elements per sum
 };
 
 }  // namespace tessera::axis_sum

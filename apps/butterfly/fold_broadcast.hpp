@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// A rule that folds whole segments (segment_rule.hpp), applied to an array that is one segment: two launches, in fixed
-/// order, without atomics. In the first, teams fold their chunks. In the second, every team folds the results of all
-/// teams and writes its own chunk. Traffic is 2n elements, since the second launch does not read the input.
+/// Applies a rule that folds whole segments (segment_rule.hpp) to an array that is one segment: two launches, in fixed
+/// order, without atomics. In the first launch teams fold their chunks. In the second, every team folds the results of
+/// all teams and writes its own chunk. Traffic is 2n elements: the second launch does not read the input.
 ///
 /// Example, maximum, chunks of 4: 3 1 4 1 | 5 9 -> 4 and 9 -> 9 9 9 9 | 9 9.
 
@@ -52,7 +52,7 @@ struct FoldBroadcastKernel {
   static constexpr int pack = collective::pack_width<T>;
   static constexpr int part = rows * Lanes::width * pack;  // elements that a thread takes at a time
   using Items = thread::Rows<T, rows, pack>;
-  // A thread's folds, one for each place of its registers, so that no element waits for another.
+  // A thread's folds, one per register place, so that no element waits for another.
   struct Folds {
     Folded at[rows][pack];
   };
@@ -61,7 +61,7 @@ struct FoldBroadcastKernel {
   Rule rule;
   T const* in;
   T* out;
-  Folded* partial;  // one a chunk
+  Folded* partial;  // one per chunk
   kernels::Chunks chunks;
   bool begins_odd;  // out[0] has an odd index
 
@@ -81,7 +81,7 @@ struct FoldBroadcastKernel {
     lanes.each(
         [&](int, Items& items) {
           for (int row = 0; row < rows; ++row) {
-            // Packs hold an even number of elements, and chunks begin at even ones.
+            // Packs hold an even number of elements, and chunks begin at even elements.
             for (int e = 0; e < pack; ++e)
               items.at[row][e] = rule.finish(T(0), T(0), settled, ((e & 1) != 0) != begins_odd);
           }
@@ -154,8 +154,8 @@ struct FoldBroadcastKernel {
 
 }  // namespace detail
 
-/// out[i] = what the rule makes of the fold of in[0 .. n). Constructed once: allocates a fold for each team; may throw
-/// Skip. Calls only enqueue; those of one object must not run at the same time, since they share that memory.
+/// Writes the rule's results from the fold of in[0 .. n) to out. Constructed once: allocates one fold per team; may
+/// throw Skip. Calls only enqueue. Calls of one object must not run at the same time, because they share this memory.
 template <ExecutionSpace Exec, collective::SegmentRule Rule>
   requires collective::folds_whole_segments<Rule>
 class FoldBroadcast {
@@ -164,7 +164,7 @@ class FoldBroadcast {
   static constexpr int vector_length = lane::vector_length<Exec>(Kernel::Lanes::width);
 
  public:
-  /// \param team threads of a team; 0: choose. \param begins_odd whether the first element has an odd index
+  /// \param team threads per team; 0: choose. \param begins_odd whether the first element has an odd index
   FoldBroadcast(Exec const& exec, std::size_t n, std::int64_t team, std::string const& label, bool begins_odd = false)
       : fold_label_(label + "::fold"),
         write_label_(label + "::write"),
@@ -174,13 +174,13 @@ class FoldBroadcast {
         partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), chunks_.count),
         begins_odd_(begins_odd) {}
 
-  /// `in` [n], `out` [n]: consecutive elements that do not overlap.
+  /// `in` [n], `out` [n]: contiguous; must not overlap.
   template <kernels::Readable<Exec, T, 1> In, kernels::Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     (*this)(exec, in, out, [](auto const&) {});
   }
-  /// The same, but calls between(folds) after the first launch, unless n is 0. `folds`, a View, has the folds of all
-  /// chunks() chunks. `between` may change them; the second launch makes the output of what it leaves.
+  /// The same, but calls between(folds) after the first launch, unless n is 0. `folds` is a View of the folds of all
+  /// chunks() chunks. `between` may change them; the second launch uses the changed folds.
   template <kernels::Readable<Exec, T, 1> In, kernels::Writable<Exec, T, 1> Out, class Between>
   void operator()(Exec const& exec, In const& in, Out const& out, Between const& between) const {
     Kernel const kernel{

@@ -1,11 +1,12 @@
 #pragma once
 /// \file
 /// The kernel of async_halo and loader_threads: a team goes through a chunk tile by tile and has two windows in
-/// scratch. A window is a tile with its halo. From one window the team makes outputs; meanwhile the other is filled
-/// with the next tile, by asynchronous copies where the device has them. Either every thread does both, or some threads
+/// scratch. A window is a tile with its halo. The team makes outputs from one window while the other window is filled
+/// with the next tile, by asynchronous copies if the device has them. Either every thread does both, or some threads
 /// only load and the others only multiply.
 ///
-/// A tile has one barrier: after it the next window has arrived, and nobody reads this one any more.
+/// There is one barrier per tile: after it the next window is complete, and no thread reads the current window any
+/// more.
 
 #include <Kokkos_Core.hpp>
 
@@ -29,8 +30,8 @@
 
 namespace tessera::conv1d {
 
-/// \tparam Copies the hardware's, or those of a test
-/// \tparam length outputs that a thread makes at a time, a multiple of packs
+/// \tparam Copies the hardware's copies, or a test's mock
+/// \tparam length outputs that a thread makes at a time, a multiple of the pack's length
 template <class Exec, class T, collective::AsyncCopies Copies, int length>
 struct PipelinedWindows {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
@@ -42,12 +43,12 @@ struct PipelinedWindows {
   T const* a;
   T const* k;
   T* out;
-  kernels::Chunks chunks;  // one for each team
+  kernels::Chunks chunks;  // one per team
   int taps;
   int tile;
   int loaders;  // threads that only load; 0: each thread loads and multiplies
 
-  /// How many packs a window has. Its last run may reach past the tile.
+  /// Returns the number of packs per window. The last run may reach past the tile.
   [[nodiscard]] KOKKOS_FUNCTION static int window_packs(int tile, int taps) {
     return (tile + taps - 1 + length + pack - 1) / pack;
   }
@@ -90,7 +91,8 @@ struct PipelinedWindows {
   }
 
  private:
-  // Starts the copies of the window that begins at `begin`, up to the array's end: no output uses what lies past it.
+  // Starts the copies of the window that begins at `begin`, up to the array's end: no output uses anything past the
+  // end.
   KOKKOS_FUNCTION void start(int worker, int workers, Copies const& copies, std::size_t begin, T* window) const {
     constexpr int bytes = static_cast<int>(sizeof(T));
     int const left = thread::clamped_count(chunks.n - begin);
@@ -125,8 +127,8 @@ struct PipelinedWindows {
 template <ExecutionSpace Exec, class T>
 class PipelinedPlan {
  public:
-  /// \param threads of a team
-  /// \param loaders how many of them only load; 0: each thread loads and multiplies
+  /// \param threads threads per team
+  /// \param loaders number of threads that only load; 0: each thread loads and multiplies
   PipelinedPlan(std::string label, Exec const& exec, InputOn<Conv1d, Exec, T> const& input, int threads, int loaders)
       : label_(std::move(label)),
         threads_(threads),

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// A tree in scratch: every thread sums its part of the team's chunk, the team folds the threads' sums, and every team adds
-/// its result to the output atomically (the output is set to zero first, by a launch of its own). `team_tree` and
-/// `sequential_addressing` differ in how they fold.
+/// A tree in scratch: every thread sums its part of the team's chunk, the team folds the threads' sums, and every team
+/// adds its result to the output atomically (a separate launch sets the output to zero first). `team_tree` and
+/// `sequential_addressing` differ in the fold.
 
 #include <cmath>
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace tessera::dot {
 
-/// \tparam Fold folds the values of a team's threads in scratch into the first: Fold()(team, values, n, op)
+/// \tparam Fold folds the values of a team's threads in scratch into the first value: Fold()(team, values, n, op)
 template <ExecutionSpace Exec, class T, class Fold>
 class TreePlan {
  public:
@@ -27,7 +27,7 @@ class TreePlan {
   using Sum = Accumulator<T>;
   using Sums = ScratchView<Sum*, Exec>;
 
-  /// \param label of the launch, and of what the plan allocates
+  /// \param label name of the launch and of the plan's allocations
   TreePlan(std::string const& label, Exec const& exec, InputOn<Dot, Exec, T> const& input)
       : label_(label + "::sum"),
         threads_(kernels::team_size(exec, input.parameters.team)),
@@ -59,7 +59,7 @@ class TreePlan {
     total_.store(exec, output.out);
   }
 
-  /// Counted: a product, a thread's part, the tree, and at worst one team after the other.
+  /// Counts a product, a thread's part, the tree, and at worst one team after the other.
   [[nodiscard]] double rounding_steps() const {
     return 1 + std::ceil(static_cast<double>(chunks_.size) / threads_) + std::ceil(std::log2(threads_)) + chunks_.count;
   }

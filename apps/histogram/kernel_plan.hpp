@@ -11,8 +11,8 @@
 
 namespace tessera::histogram {
 
-/// Of a variant that says `template <Exec, T> Kernel`: constructed from (exec, n, bins, tile, team, label), enqueued with
-/// (exec, in, counts, outside).
+/// The Plan of a variant with a member `template <Exec, T> Kernel`. The kernel is constructed from (exec, n, bins,
+/// tile, team, label) and enqueued with (exec, in, counts, outside).
 template <class Variant, ExecutionSpace Exec, class T>
 class KernelPlan {
  public:

@@ -16,8 +16,8 @@
 
 namespace tessera::lane_broadcast {
 
-/// Sums of a segment's first 4. The sum of no elements is -0, since adding -0 changes no number, not even +0. For
-/// 16-bit floats all is computed in float, and rounded when it is stored.
+/// Sums of a segment's first 4 elements. The sum of no elements is -0, because adding -0 changes no number, not even
+/// +0. 16-bit floats are computed in float and rounded when they are stored.
 template <class T>
 struct SumOfFour {
   using Element = T;
@@ -64,8 +64,8 @@ struct ConditionalRule {
   [[nodiscard]] KOKKOS_FUNCTION T lift(T x) const { return x; }
   [[nodiscard]] KOKKOS_FUNCTION T combine(T a, T b) const { return collective::Max<T>{}(a, b); }
   [[nodiscard]] KOKKOS_FUNCTION T alone(T x) const { return x; }
-  /// The smallest number t that is not below m/2: x >= m/2 is the same as x >= t. Half of an odd integer or denormal is
-  /// rounded, and t is m minus that half if the half was rounded down. For NaN and infinities t is m itself.
+  /// Returns the smallest number t that is not below m/2: x >= m/2 is the same as x >= t. Half of an odd integer or
+  /// denormal is rounded; if it is rounded down, t is m minus this half. For NaN and infinities t is m itself.
   [[nodiscard]] KOKKOS_FUNCTION Arithmetic<T> settle(T m) const {
     using A = Arithmetic<T>;
     A const half = m / A(2);
@@ -73,7 +73,7 @@ struct ConditionalRule {
     return rest > half ? rest : half;
   }
   [[nodiscard]] KOKKOS_FUNCTION T finish(T x, T, Arithmetic<T> half, bool) const {
-    // Both results are computed and one is selected, since no compiler vectorises a branch.
+    // Computes both results and selects one: compilers do not vectorise the branch.
     using A = Arithmetic<T>;
     auto const doubled = static_cast<T>(collective::product(x, T(2)));
     T const halved = Floating<T> ? static_cast<T>(x * static_cast<A>(0.5)) : static_cast<T>(x / A(2));
@@ -90,8 +90,8 @@ class BroadcastPlan : public SegmentPlan<LaneBroadcast, Variant, Exec, T, OnSegm
  public:
   using Base::Base;
 
-  /// By operation: a sum of 4 as a tree of two levels, and one addition; none; that sum, an addition and a
-  /// multiplication.
+  /// basic: a sum of 4 as a tree of two levels, and one addition. conditional: none. shuffle: the sum, an addition and
+  /// a multiplication.
   [[nodiscard]] double rounding_steps() const { return std::array<int, 3>{3, 0, 4}[this->op()]; }
 };
 

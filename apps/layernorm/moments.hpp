@@ -1,11 +1,11 @@
 #pragma once
 /// \file
-/// Mean and sum of squared deviations of a part of a row, and their merge. With them one sweep makes a variance,
-/// without E[x^2] - E[x]^2.
+/// Mean and sum of squared deviations of a part of a row, and their merge. They give a variance in one sweep, without
+/// E[x^2] - E[x]^2.
 ///
-/// Sources: B. P. Welford, Note on a method for calculating corrected sums of squares and products (1962), for one more
+/// Sources: B. P. Welford, Note on a method for calculating corrected sums of squares and products (1962), to add an
 /// element; T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for computing sample
-/// variances (1979), for two parts.
+/// variances (1979), to merge two parts.
 
 #include <cstddef>
 
@@ -20,7 +20,8 @@ struct Moments {
   T mean = 0;
   T squares = 0;  ///< sum of the squared distances from the mean
 
-  /// Adds a number, the `number`th, from 1 on. The caller counts, in an integer, since a float stops counting at 2^24.
+  /// Adds a value; `number` is its position, from 1 on. The caller counts in an integer: a float stops counting at
+  /// 2^24.
   ///
   /// Example: 1 3 -> count 2, mean 2, squares 2.
   KOKKOS_FUNCTION void add(T value, std::size_t number) {
@@ -31,7 +32,7 @@ struct Moments {
   }
 };
 
-/// The moments of both parts together. An empty part does not change a single bit.
+/// Returns the moments of both parts together. An empty part does not change any bit.
 struct MergeMoments {
   template <class T>
   [[nodiscard]] KOKKOS_FUNCTION Moments<T> operator()(Moments<T> const& a, Moments<T> const& b) const {

@@ -19,7 +19,7 @@ namespace tessera::layernorm_linear {
 template <ExecutionSpace Exec, class T>
 class FusedProduct {
  public:
-  /// \param label what Kokkos' tools call it
+  /// \param label name of the launch in Kokkos' tools
   FusedProduct(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input, std::string const& label)
       : product_(exec, input.rows(), input.outputs(), input.hidden(), Product::team_if_open(input.parameters.team),
                  label),
@@ -38,7 +38,7 @@ class FusedProduct {
              {.load = load, .store = kernels::sum_and_bias(exec, input.bias, input.outputs())});
   }
 
-  /// Counted: a row's sum by the lanes that share it, 8 to an xhat, 2 to ln, the product, the bias.
+  /// Counts a row's sum by the lanes that share it, 8 to an xhat, 2 to ln, the product and the bias.
   [[nodiscard]] double rounding_steps() const {
     return Load::ByElements::sum_steps(hidden_) + 8 + 2 + product_.rounding_steps() + 1;
   }

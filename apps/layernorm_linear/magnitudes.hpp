@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Whether a layer's factors may be too large for matrix units.
+/// Checks whether a layer's factors may be too large for matrix units.
 
 #include <cmath>
 
@@ -19,8 +19,8 @@ struct LargestFactors {
   double w;
 };
 
-/// The largest factors. Throws Skip if any w or ln is infinite or rounds to infinity, since the second term of such a
-/// factor would be NaN. Waits.
+/// Returns bounds for the largest factors. Throws Skip if any w or ln is infinite or rounds to infinity, because the
+/// second term of such a factor would be NaN. Waits for the device.
 template <ExecutionSpace Exec>
 [[nodiscard]] LargestFactors largest_factors(Exec const& exec, InputOn<LayernormLinear, Exec, float> const& input) {
   auto const largest_of = [&](auto const& field) {

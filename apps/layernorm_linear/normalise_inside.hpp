@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The variant fused makes the statistics of x's rows inside the product, and normalises x as it loads it.
+/// For the variant `fused`: computes the statistics of x's rows inside the product, and normalises x as it loads it.
 
 #include <Kokkos_Core.hpp>
 
@@ -12,12 +12,12 @@
 
 namespace tessera::layernorm_linear {
 
-/// What the product does to the rows of x (see kernels/product_form.hpp): it makes the statistics, then acts as
+/// The product's operation on the rows of x (see kernels/product_form.hpp): computes the statistics, then acts like
 /// NormaliseOnLoad.
 ///
-/// \tparam lanes that share a row: on a GPU only the product's lane itself, on a host those of vector registers
-/// \tparam pack_width elements of an access, where rows are whole packs
-/// \tparam held accesses under way
+/// \tparam lanes lanes that share a row: on a GPU only the product's own lane, on a host the lanes of vector registers
+/// \tparam pack_width elements per access, if rows are whole packs
+/// \tparam held accesses in flight
 template <class Exec, class T, int lanes = is_gpu<Exec> ? 1 : 32,
           int pack_width = is_gpu<Exec> ? collective::pack_width<T> : 1, int held = is_gpu<Exec> ? 8 : 1>
 struct NormaliseInside {

@@ -16,7 +16,7 @@ namespace tessera::layernorm_linear {
 template <ExecutionSpace Exec, class T>
 class StoredRowsProduct {
  public:
-  /// \param label what Kokkos' tools call it
+  /// \param label name of the launches in Kokkos' tools
   StoredRowsProduct(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input, std::string const& label)
       : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
                     label + "::layernorm"),
@@ -31,7 +31,7 @@ class StoredRowsProduct {
              {.load = {}, .store = kernels::sum_and_bias(exec, input.bias, input.outputs())});
   }
 
-  /// Counted: what leads to ln, 2 of it after xhat; the product; the bias.
+  /// Counts the chain to ln (2 of it after xhat), the product and the bias.
   [[nodiscard]] double rounding_steps() const {
     return layer_norm_.rounding_steps() + 2 + product_.rounding_steps() + 1;
   }

@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// The Plan of fused_tensor: the rows' statistics, then a product on matrix units (kernels/tensor_gemm.hpp) that normalises x as it
-/// rounds it to bfloat16, and adds the bias as it stores. ln is never stored in float.
+/// The Plan of fused_tensor: the rows' statistics, then a product on matrix units (kernels/tensor_gemm.hpp) that
+/// normalises x as it rounds x to bfloat16, and adds the bias as it stores y. ln is never stored in float.
 ///
-/// The reference (reference.cpp) counts the errors of rounding the factors, and of the bits that the units cut off
-/// sums.
+/// The reference (reference.cpp) counts the rounding errors of the factors and the errors of sums that the matrix units
+/// truncate.
 
 #include <Kokkos_Core.hpp>
 
@@ -22,7 +22,7 @@
 
 namespace tessera::layernorm_linear {
 
-/// On hosts it emulates matrix units, for tests; the variant skips hosts. Throws Skip for elements that may round to
+/// Emulates matrix units on hosts, for tests only; the variant skips hosts. Throws Skip for elements that may round to
 /// infinity, and on GPUs without matrix units.
 template <ExecutionSpace Exec>
 class TensorLayer {
@@ -52,11 +52,11 @@ class TensorLayer {
               .store = kernels::sum_and_bias(exec, bias, input.outputs())});
   }
 
-  /// Counted: what leads to ln, 2 of it after xhat, and the bias.
+  /// Counts the chain to ln (2 of it after xhat) and the bias.
   [[nodiscard]] double rounding_steps() const { return layer_norm_.rounding_steps() + 2 + 1; }
   [[nodiscard]] ReducedPrecision reduced_precision() const {
-    // The reference counts the rest. A factor below the normal range is off by 2^-134, times the other factor; a
-    // product below it by 2^-126.
+    // The reference counts the other errors. Below the normal range, a factor is off by 2^-134 times the other factor,
+    // and a product by 2^-126.
     return {.absolute = 2 * static_cast<double>(hidden_) * ((largest_.ln + largest_.w) * 0x1p-134 + 0x1p-126),
             .bfloat16_factors = true};
   }

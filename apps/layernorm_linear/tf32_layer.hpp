@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// The Plan of tensor_3xtf32 and warpgroup_3xtf32: layernorm to memory, then a product on matrix units with float's accuracy
-/// (kernels/tf32_gemm.hpp, kernels/warpgroup_tf32_gemm.hpp), which adds the bias as it stores. The first kernel reads w by rows of its
-/// transpose: that goes to memory before. The second transposes w as it splits it.
+/// The Plan of tensor_3xtf32 and warpgroup_3xtf32: layernorm to memory, then a product on matrix units with float
+/// accuracy, which adds the bias as it stores y. kernels/tf32_gemm.hpp reads the rows of w's transpose, which is
+/// written to memory before. kernels/warpgroup_tf32_gemm.hpp transposes w as it splits w.
 
 #include <Kokkos_Core.hpp>
 
@@ -20,19 +20,19 @@
 
 namespace tessera::layernorm_linear {
 
-/// The product's form: w is stored as [outputs, hidden], so it, or what is made of it before, is the right operand.
+/// The product's form: the right operand is w, stored as [outputs, hidden], or the transpose made of it before.
 template <bool TransposesW>
 using Tf32LayerForm = kernels::ProductForm<false, TransposesW, kernels::AsStored, kernels::SumAndBias<float>>;
 
-/// Throws Skip for elements that may round to infinity, and where `Product` does: Tf32Gemm on GPUs without matrix units (on hosts it
-/// emulates them, for tests; the variant skips hosts), WarpgroupTf32Gemm wherever there are no warpgroups.
+/// Throws Skip for elements that may round to infinity, and if `Product` does: Tf32Gemm on GPUs without matrix units
+/// (on hosts it emulates them, for tests only; the variant skips hosts), WarpgroupTf32Gemm without warpgroups.
 /// \tparam Product a kernel object constructed from (exec, m, n, k, label)
-/// \tparam TransposesW whether it takes w as it is
+/// \tparam TransposesW whether the product takes w as it is and transposes it
 template <ExecutionSpace Exec, class Product = kernels::Tf32Gemm<Exec, 2, Tf32LayerForm<false>>,
           bool TransposesW = false>
 class Tf32Layer {
  public:
-  /// \param label of the variant; the launches are called label::layernorm, and so on
+  /// \param label name of the variant; the launches are named label::layernorm, and so on
   Tf32Layer(Exec const& exec, InputOn<LayernormLinear, Exec, float> const& input,
             std::string const& label = "tessera::layernorm_linear::tensor_3xtf32")
       : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
@@ -58,7 +58,7 @@ class Tf32Layer {
     }
   }
 
-  /// Counted: what leads to ln, 2 of it after xhat; the product; the bias.
+  /// Counts the chain to ln (2 of it after xhat), the product and the bias.
   [[nodiscard]] double rounding_steps() const {
     return layer_norm_.rounding_steps() + 2 + product_.rounding_steps() + 1;
   }

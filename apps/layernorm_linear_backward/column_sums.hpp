@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// Sums of the columns of a matrix, in chunks of rows. Gradients of offsets and scales are such sums.
+/// Sums of the columns of a matrix, in chunks of rows, for the gradients of offsets and scales.
 ///
 /// A team takes some columns of a chunk: neighbouring lanes take neighbouring columns, and each of its t threads takes
 /// every t-th row. The threads' sums are added in their order. A sink takes the sums of each chunk: it stores partial
-/// sums in memory, which a second launch adds up in the same way, or adds them to the result atomically.
+/// sums in memory, which a second launch adds in the same way, or it adds them to the result atomically.
 
 #include <Kokkos_Core.hpp>
 
@@ -34,7 +34,7 @@ struct PartialSums {
   }
 };
 
-/// A sink that adds the sums to what `out` holds, in any order.
+/// A sink that adds the sums to `out` atomically, in any order.
 template <class T>
 struct AtomicSums {
   T* out;
@@ -42,12 +42,13 @@ struct AtomicSums {
   KOKKOS_FUNCTION void operator()(int, std::size_t col, T sum) const { Kokkos::atomic_add(&out[col], sum); }
 };
 
-/// Sums of the columns of in [rows, cols] in exactly `chunks` chunks of rows. Empty chunks have sums of zero. A functor
+/// Sums the columns of in [rows, cols] in exactly `chunks` chunks of rows. Empty chunks have sums of zero. A functor
 /// for teams, as described above. Scratch level 0: scratch_bytes(). Barriers: two.
 ///
 /// Example, in = [1 2; 3 4; 5 6] in 2 chunks -> sink(0, 0, 4) sink(0, 1, 6) sink(1, 0, 5) sink(1, 1, 6).
 ///
-/// Width: columns of a team; InFlight: rows that a thread reads at once.
+/// \tparam Width columns per team
+/// \tparam InFlight rows that a thread reads at once
 template <class Exec, class T, class Sink, int Width = is_gpu<Exec> ? 32 : 64, int InFlight = is_gpu<Exec> ? 8 : 1>
 class ColumnSums {
  public:
@@ -67,7 +68,8 @@ class ColumnSums {
                 .count = chunks},
         sink_(sink) {}
 
-  /// Threads of a team, if the user asked for `team`. Throws Skip if the space cannot give so many, or too little scratch for them.
+  /// Returns the threads per team if the user asked for `team`. Throws Skip if the space cannot give this many threads
+  /// or enough scratch for them.
   [[nodiscard]] static int threads_of(Exec const& exec, std::int64_t team) {
     int const threads = kernels::team_size(exec, team, vector_length);
     kernels::require_scratch<Exec>(Scratch::shmem_size(threads * width));
@@ -83,7 +85,7 @@ class ColumnSums {
     Kokkos::parallel_for(label, policy, *this);
   }
 
-  /// Longest chain of additions, if a team has so many threads.
+  /// Returns the longest chain of additions for teams of `threads` threads.
   [[nodiscard]] double rounding_steps(int threads) const {
     return static_cast<double>(tiles_of(chunks_.size, static_cast<std::size_t>(threads * in_flight))) + in_flight +
            threads;

@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// The part of the backward step that works on rows, in one sweep: statistics of a row of x, dx, ln, and what the row
-/// adds to dgamma and dbeta.
+/// The part of the backward step that works on rows, in one sweep: the statistics of a row of x, dx, ln, and the row's
+/// contribution to dgamma and dbeta.
 ///
-/// A few lanes share a row, as in kernels/layer_norm.hpp. A thread's lanes go through rows of one chunk, and keep the
-/// thread's sums of columns: in registers if a row fits into these, else in memory of the thread's own.
+/// Several lanes share a row, as in kernels/layer_norm.hpp. A thread's lanes go through rows of one chunk and keep the
+/// thread's column sums: in registers if a row fits, else in the thread's own part of memory.
 
 #include <Kokkos_Core.hpp>
 
@@ -37,13 +37,13 @@ struct RowArrays {
   T* dx;
   T* ln;
   T* sums;
-  T* dgamma;  ///< null: the sums stay in `sums`; else they are added to dgamma and dbeta, atomically
+  T* dgamma;  ///< null: the sums stay in `sums`; else they are added to dgamma and dbeta atomically
   T* dbeta;
 };
 
-/// W lanes share a row, each taking `Packs` packs of N at a time. If N is above 1, cols must be a multiple of it, and
-/// all arrays aligned for packs of N. A functor for teams of any number of threads with `vector_length`; each thread
-/// has sums of its own. Scratch, barriers: none.
+/// W lanes share a row; each lane takes `Packs` packs of N elements at a time. If N > 1, cols must be a multiple of N,
+/// and all arrays must be aligned for packs of N. A functor for teams of any number of threads with `vector_length`;
+/// each thread has its own sums. Scratch, barriers: none.
 template <class Exec, class T, int W, int N, int Packs>
 class GradientRows {
  public:
@@ -52,7 +52,7 @@ class GradientRows {
   using Held = typename Normal::Held;
   using HeldByLanes = typename Normal::HeldByLanes;
   using Pack = collective::Pack<T, N>;
-  // Teams are small where a row takes many registers, so that each lane has enough of them.
+  // Teams are small if a row takes many registers, so that each lane has enough registers.
   static constexpr int most_lanes = Packs * N * static_cast<int>(sizeof(T)) > 64 ? 128 : 256;
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<most_lanes, 2>>;
   using Member = typename Policy::member_type;
@@ -62,14 +62,14 @@ class GradientRows {
   RowArrays<T> of;
   std::size_t cols;
   T eps;
-  kernels::Chunks chunks;  // of rows, one for each team
+  kernels::Chunks chunks;  // chunks of rows, one per team
 
   [[nodiscard]] static int threads_of(Exec const& exec, std::int64_t team) {
     int const threads = kernels::team_size(exec, team, vector_length);
     return is_gpu<Exec> ? std::min(threads, most_lanes / vector_length) : threads;
   }
-  /// As many chunks as fill the machine, but with at least 16 rows for each thread, because its sums cost as much as
-  /// two.
+  /// Returns as many chunks as fill the machine, but at least 16 rows per thread, because a thread's sums cost as much
+  /// as two rows.
   [[nodiscard]] static kernels::Chunks chunks_of(Exec const& exec, int threads, std::size_t rows) {
     std::size_t const most = std::max<std::size_t>(1, rows / (16 * static_cast<std::size_t>(threads)));
     return kernels::split(rows, static_cast<std::size_t>(threads),
@@ -101,7 +101,7 @@ class GradientRows {
     T const* const q = of.q + row * cols;
     auto x_held = lanes.template fill<Held>(Held{});
     auto q_held = lanes.template fill<Held>(Held{});
-    if (cols <= part) Normal::load(lanes, q, static_cast<int>(cols), q_held);  // on its way while statistics are made
+    if (cols <= part) Normal::load(lanes, q, static_cast<int>(cols), q_held);  // in flight during the statistics
     kernels::NormalisedRow<T> const normalised = Normal::statistics_of(lanes, x, cols, eps, x_held);
     auto sums = lanes.template fill<Pack>(Pack{});       // of g = q * gamma
     auto sums_of_x = lanes.template fill<Pack>(Pack{});  // of g * xhat
@@ -171,7 +171,7 @@ class GradientRows {
     }
   }
 
-  // A lane clears, adds to and reads the same elements, so that no lane waits for another.
+  // A lane clears, adds to and reads the same elements, so no barrier is needed.
   KOKKOS_FUNCTION void clear(Lanes const& lanes, T* own_sums) const {
     auto const zeros = lanes.template fill<Held>(Held{});
     for (std::size_t first = 0; first < cols; first += part) {
@@ -243,13 +243,13 @@ class RowGradients {
         Kokkos::view_alloc(exec, "tessera::layernorm_linear_backward::sums"), 2 * threads_ * cols_);
   }
 
-  /// Sets `arrays.sums` to this object's memory. If rows have no elements nothing is launched.
+  /// Enqueues the launch, with `arrays.sums` set to this object's memory. Launches nothing if rows have no elements.
   void operator()(std::string const& label, Exec const& exec, RowArrays<T> arrays) const {
     if (rows_ == 0) return;
     arrays.sums = sums_.data();
     constexpr int pack = collective::pack_width<T>;
     bool aligned = true;
-    // A named array, since nvcc loses the type of a list in the loop's head.
+    // A named array, because nvcc loses the type of an initializer list in the loop's head.
     T const* const all_arrays[] = {arrays.x,
                                    arrays.q,
                                    arrays.gamma,
@@ -268,11 +268,11 @@ class RowGradients {
     });
   }
 
-  /// The sums of columns that a launch leaves: [sum_rows(), 2, cols]. Those that no thread makes are zeros.
+  /// Returns the column sums of a launch: [sum_rows(), 2, cols]. Sums that no thread makes are zeros.
   [[nodiscard]] T const* sums() const { return sums_.data(); }
   [[nodiscard]] std::size_t sum_rows() const { return threads_; }
 
-  /// The longest chains of roundings: to an xhat, in a sum over a row, in a thread's sum of a column.
+  /// Return the longest chains of roundings: to an xhat, in a sum over a row, in a thread's sum of a column.
   [[nodiscard]] double row_steps() const { return sum_steps_ + 8; }
   [[nodiscard]] double mean_steps() const { return sum_steps_; }
   [[nodiscard]] double column_steps() const { return column_steps_; }
@@ -291,7 +291,7 @@ class RowGradients {
 /// Both products, q = G w and dw = G^T ln, by multiply-adds.
 template <class Exec, class T>
 struct Products {
-  /// \param label of the variant; the products are called label::q and label::dw
+  /// \param label name of the variant; the products are named label::q and label::dw
   Products(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input, std::string const& label)
       : q(exec, input.rows(), input.hidden(), input.outputs(),
           kernels::Gemm<Exec, T>::team_if_open(input.parameters.team), label + "::q"),
@@ -303,13 +303,13 @@ struct Products {
   kernels::Gemm<Exec, T, kernels::TransposedA> dw;
 };
 
-/// The sweep between its two products, and the matrices that pass between them.
+/// The two products with the sweep between them, and the matrices q and ln.
 /// \tparam P Products, or a type with the same members
 template <class Exec, class T, class P = Products<Exec, T>>
 struct ProductsAndRows {
   using Matrix = Array<T**, typename Exec::memory_space>;
 
-  /// \param label of the variant
+  /// \param label name of the variant
   ProductsAndRows(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input, std::string const& label)
       : rows(exec, input),
         products(exec, input, label),

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The Plan of tensor_3xtf32 and warpgroup_3xtf32: two_stage with both products on matrix units, of float's accuracy
+/// The Plan of tensor_3xtf32 and warpgroup_3xtf32: two_stage with both products on matrix units, with float accuracy
 /// (kernels/tf32_gemm.hpp, kernels/warpgroup_tf32_gemm.hpp).
 
 #include <Kokkos_Core.hpp>
@@ -22,10 +22,10 @@
 
 namespace tessera::layernorm_linear_backward {
 
-/// Both products, q = G w and dw = G^T ln, with factors that are sums of two tf32.
+/// Both products, q = G w and dw = G^T ln, with factors that are sums of two tf32 numbers.
 template <ExecutionSpace Exec, class Q, class Dw>
 struct Tf32Products {
-  /// \param label of the variant; the products are called label::q and label::dw
+  /// \param label name of the variant; the products are named label::q and label::dw
   Tf32Products(Exec const& exec, InputOn<LayernormLinearBackward, Exec, float> const& input, std::string const& label)
       : q(exec, input.rows(), input.hidden(), input.outputs(), label + "::q"),
         dw(exec, input.outputs(), input.hidden(), input.rows(), label + "::dw") {}
@@ -34,8 +34,8 @@ struct Tf32Products {
   Dw dw;
 };
 
-/// Throws Skip for elements that may round to infinity, and where `Q` or `Dw` does: Tf32Gemm on GPUs without matrix units (on hosts it
-/// emulates them, for tests; the variant skips hosts), WarpgroupTf32Gemm wherever there are no warpgroups.
+/// Throws Skip for elements that may round to infinity, and if `Q` or `Dw` does: Tf32Gemm on GPUs without matrix units
+/// (on hosts it emulates them, for tests only; the variant skips hosts), WarpgroupTf32Gemm without warpgroups.
 /// `Q`, `Dw`: kernel objects for the products, constructed from (exec, m, n, k, label).
 template <ExecutionSpace Exec, class Q = kernels::Tf32Gemm<Exec, 2>,
           class Dw = kernels::Tf32Gemm<Exec, 2, kernels::TransposedA>>
@@ -58,7 +58,7 @@ class Tf32Gradients {
   }
 
  private:
-  // The largest magnitudes, if no factor is infinite or rounds to infinity, since the second term of an infinity is
+  // The largest magnitudes. No factor may be infinite or round to infinity, because the second term of an infinity is
   // NaN.
   struct Magnitudes {
     double gamma;
@@ -81,8 +81,8 @@ class Tf32Gradients {
             .grad_y = largest_of(input.grad_y)};
   }
 
-  // The error of gradients whose products underflow. The error of q is multiplied by xhat, whose squares add up to at
-  // most H in a row, and on its way to dx by gamma and inv_std. The sum is doubled, because further operations round.
+  // Bounds the error of gradients whose products underflow. The error of q is multiplied by xhat, whose squares add up
+  // to at most H in a row, and, for dx, by gamma and inv_std. The sum is doubled, because further operations round.
   [[nodiscard]] double lost_by_underflow(Exec const& exec,
                                          InputOn<LayernormLinearBackward, Exec, float> const& input) const {
     Magnitudes const of = magnitudes(exec, input);

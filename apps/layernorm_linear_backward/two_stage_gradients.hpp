@@ -1,8 +1,9 @@
 #pragma once
 /// \file
-/// The gradients without atomics, in few sweeps. First q = G w. Then one sweep over x and q for dx, ln and, for each
-/// chunk of rows, sums of columns, which are then added up in their order. Then dw = G^T ln, whose k is split over
-/// teams where dw is small. Every run gives the same bits.
+/// The gradients without atomics, in few sweeps; every run gives the same bits:
+///   1. q = G w.
+///   2. One sweep over x and q makes dx, ln and the column sums of each chunk of rows, which are added in their order.
+///   3. dw = G^T ln, whose k is split over teams if dw is small.
 
 #include <algorithm>
 #include <cstddef>
@@ -36,13 +37,13 @@ struct ThreeGradients {
   }
 };
 
-/// Constructed once: allocates q, ln and the chunks' sums. Calls only enqueue; those of one object must not run at the
+/// Constructed once: allocates q, ln and the chunks' sums. Calls only enqueue. Calls of one object must not run at the
 /// same time.
 /// \tparam P the products (gradient_rows.hpp)
 template <ExecutionSpace Exec, class T, class P = Products<Exec, T>>
 class TwoStageGradients {
  public:
-  /// \param label of the variant; the launches are called label::q, label::rows, and so on
+  /// \param label name of the variant; the launches are named label::q, label::rows, and so on
   TwoStageGradients(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input, std::string const& label)
       : label_(label),
         work_(exec, input, label),
@@ -85,14 +86,14 @@ class TwoStageGradients {
         .enqueue(label_ + "::total", exec, team);
   }
 
-  /// Enqueues dw, after rows_and_columns().
+  /// Enqueues dw. Must be called after rows_and_columns().
   void weights(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input,
                OutputOn<LayernormLinearBackward, Exec, T> const& output) const {
     work_.products.dw(exec, input.grad_y, work_.ln, output.dw);
   }
 
   [[nodiscard]] P const& products() const { return work_.products; }
-  /// The longest chain of roundings in each part.
+  /// Returns the longest chain of roundings in each part.
   [[nodiscard]] LayernormLinearBackward::Steps steps() const { return steps_; }
   [[nodiscard]] std::string note() const {
     return work_.products.dw.parts() > 1 ? "dw in " + std::to_string(work_.products.dw.parts()) + " parts of the rows"
@@ -100,7 +101,7 @@ class TwoStageGradients {
   }
 
  private:
-  // As many chunks, of at least 32 rows, as fill the machine together with the columns.
+  // Returns as many chunks, of at least 32 rows, as fill the machine together with the columns.
   [[nodiscard]] static int chunks_of(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input) {
     using Columns = ColumnSums<Exec, T, PartialSums<T>>;
     std::size_t const across = std::max<std::size_t>(1, tiles_of(input.outputs(), Columns::width));

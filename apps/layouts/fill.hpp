@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// One kernel for every layout: to(row, col) = a(row, col). The layout alone decides where elements lie in memory, and
-/// so how long it takes.
+/// One kernel for every layout: to(row, col) = a(row, col). Only the layout decides where elements lie in memory, and
+/// therefore how long the kernel takes.
 
 #include <Kokkos_Core.hpp>
 
@@ -17,13 +17,13 @@
 
 namespace tessera::layouts {
 
-/// A View of the memory of an output field, which the row of the table still owns.
+/// A View of an output field's memory; the row of the table keeps the ownership.
 template <class T, class Layout, class Memory>
 using Over = Kokkos::View<T**, Layout, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// The Plan of a layout L, which has the members
-/// - `L::label`, of the kernel, and `L::field`, the number of the output field;
-/// - `L::padded(rows, cols, parameters)`: {rows, cols} of the places in memory, those without an element included;
+/// The Plan of a layout L, which must have the members
+/// - `L::label`, the kernel's label, and `L::field`, the number of the output field;
+/// - `L::padded(rows, cols, parameters)`: {rows, cols} of the places in memory, including places without an element;
 /// - `L::over<Memory>(data, padded, parameters)`: a View or similar, with `(row, col)` for each of these places.
 template <ExecutionSpace Exec, class T, class L>
 class FillPlan {
@@ -61,12 +61,12 @@ class FillPlan {
   [[nodiscard]] Work work() const {
     return {.bytes = static_cast<double>(elements_ + count_of(padded_)) * sizeof(T), .flops = 0};
   }
-  /// The order of up to 16 places: which element, counted by rows, lies first, second ...; a dot is a place without
-  /// one.
+  /// Returns the order of up to 16 places: the number, counted by rows, of the element that lies first, second ...; a
+  /// dot is a place without an element.
   [[nodiscard]] std::string note() const { return note_; }
 
  private:
-  // Writes the elements' numbers through the layout into an array, and reads the array from its first place on.
+  // Writes the elements' numbers through the layout into an array and reads the array from its first place on.
   [[nodiscard]] std::string order(std::size_t rows, std::size_t cols) const {
     std::size_t const places = count_of(padded_);
     if (places > 16) return {};

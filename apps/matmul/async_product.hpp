@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The kernel of tiled_async: `stages` pairs of tiles in scratch, of which one is multiplied while the copies into the
-/// others are under way (collective/async_copy.hpp). Elements wait for their turn in scratch, and take no registers.
+/// The kernel of tiled_async: `stages` pairs of tiles in scratch. One pair is multiplied while the copies into the
+/// other pairs are in flight (collective/async_copy.hpp). Waiting elements are in scratch and take no registers.
 
 #include <Kokkos_Core.hpp>
 
@@ -16,8 +16,8 @@
 
 namespace tessera::matmul {
 
-/// \tparam Copies the hardware's, or those of a test
-/// \tparam Rows of a tile that a thread may have, at least `edge` over the threads of a team
+/// \tparam Copies the hardware's copies, or a test's mock
+/// \tparam Rows rows of a tile that a thread may have, at least `edge` divided by the threads of a team
 template <class Exec, class T, class Lanes, int Rows, collective::AsyncCopies Copies, int stages = 2>
 struct AsyncProduct {
   static_assert(stages >= 2, "Tessera: one pair of tiles is multiplied while another one is filled");
@@ -39,14 +39,14 @@ struct AsyncProduct {
     Lanes const lanes;
     Copies const copies;
     TileSums<T, Lanes, Rows> sums(lanes);
-    // All stages but one are filled in advance. A slice past the end is an empty group, so that the count of groups
+    // All stages but one are filled in advance. A slice past the end is an empty group, so that the number of groups
     // stays right.
     std::size_t next = 0;
     for (int s = 0; s < stages - 1; ++s, next += edge) start(team, lanes, copies, place, next, tiles_a, tiles_b, s);
     int stage = 0;
     for (std::size_t k = 0; k < inner; k += edge, next += edge) {
       copies.template wait<stages - 2>();
-      // After it all lanes' copies of this slice have arrived, and nobody reads the tiles of the last one any more.
+      // After the barrier all lanes' copies of this slice are complete, and no lane reads the previous slice's tiles.
       team.team_barrier();
       int const last = stage == 0 ? stages - 1 : stage - 1;
       start(team, lanes, copies, place, next, tiles_a, tiles_b, last);
@@ -58,8 +58,8 @@ struct AsyncProduct {
   }
 
  private:
-  // Starts the copies of a slice, each of one element, which any extents allow. Neighbouring lanes copy neighbours in
-  // memory.
+  // Starts the copies of a slice, one element per copy, which works for any extents. Neighbouring lanes copy
+  // neighbouring elements of memory.
   KOKKOS_FUNCTION void start(Member const& team, Lanes const& lanes, Copies const& copies,
                              collective::MatrixTiles::Place const& place, std::size_t k, Tiles const& tiles_a,
                              Tiles const& tiles_b, int stage) const {
@@ -74,7 +74,7 @@ struct AsyncProduct {
                 int const col = first + lane;
                 bool const in_a = row < place.row_count && k + col < inner;
                 bool const in_b = k + row < inner && col < place.col_count;
-                // Outside of the matrix nothing is read, but the address must be valid.
+                // Nothing is read outside the matrix, but the address must be valid.
                 T const* const from_a = in_a ? &a(place.row + row, k + col) : a.data();
                 T const* const from_b = in_b ? &b(k + row, place.col + col) : b.data();
                 if (col < edge) copies.template copy_async<bytes>(&tiles_a(stage, row, col), from_a, in_a);

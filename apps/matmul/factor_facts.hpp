@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What a variant whose factors have fewer bits must know of a matrix: whether such factors represent its elements.
+/// For variants whose factors have fewer bits: how well these factors represent the elements of a matrix.
 
 #include <Kokkos_Core.hpp>
 
@@ -14,9 +14,9 @@ namespace tessera::matmul {
 enum class Fit { exactly, rounded, small, outside };
 
 struct FactorFacts {
-  std::size_t rounded = 0;  ///< elements that are not represented exactly, small ones included
-  std::size_t small = 0;    ///< elements that are too small to keep all bits: their error is an absolute one
-  std::size_t outside = 0;  ///< elements that the row cannot take, NaN and infinities included
+  std::size_t rounded = 0;  ///< elements that are not represented exactly, including small elements
+  std::size_t small = 0;    ///< elements that are too small to keep all bits; their error is absolute
+  std::size_t outside = 0;  ///< elements that the row cannot take, including NaN and infinities
   float largest = 0;        ///< the largest magnitude of an element
 };
 

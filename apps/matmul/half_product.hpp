@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The Plan of tensor_fp16, tensor_bf16, warpgroup_fp16 and warpgroup_bf16: a product of factors of 16 bits (kernels/tensor_gemm.hpp,
-/// kernels/warpgroup_gemm.hpp), and how exact it is.
+/// The Plan of tensor_fp16, tensor_bf16, warpgroup_fp16 and warpgroup_bf16: a product of 16-bit factors
+/// (kernels/tensor_gemm.hpp, kernels/warpgroup_gemm.hpp), and its error bound.
 
 #include <Kokkos_Core.hpp>
 
@@ -22,8 +22,8 @@
 
 namespace tessera::matmul {
 
-/// The error of rounding to Half: 2^-11 of an element; for elements below 2^-14, where such numbers lie 2^-24 apart,
-/// 2^-25. Units that flush take those for 0.
+/// The error of rounding to Half: 2^-11 of an element; 2^-25 for elements below 2^-14, where neighbouring numbers are
+/// 2^-24 apart. Matrix units that flush read the elements below 2^-14 as 0.
 template <class Factor, bool flushes>
 struct FactorRule {
   static constexpr double of_small = flushes ? 0x1p-14 : 0x1p-25;
@@ -37,8 +37,8 @@ struct FactorRule {
   }
 };
 
-/// The error of rounding to BFloat16: 2^-8 of an element. The limits are such that products of the smallest elements do
-/// not underflow, and the largest does not round to infinity.
+/// The error of rounding to BFloat16: 2^-8 of an element. The limits ensure that products of the smallest elements do
+/// not underflow and the largest element does not round to infinity.
 template <bool flushes>
 struct FactorRule<BFloat16, flushes> {
   static constexpr double of_small = 0;
@@ -50,9 +50,9 @@ struct FactorRule<BFloat16, flushes> {
   }
 };
 
-/// On hosts it emulates matrix units, for tests; the variants skip hosts. Throws Skip for matrices with elements that
+/// Emulates matrix units on hosts, for tests only; the variants skip hosts. Throws Skip for matrices with elements that
 /// the factors do not represent, and on GPUs without matrix units. `Product`: a kernel object for floats; `lanes`:
-/// those of a team.
+/// lanes per team.
 template <ExecutionSpace Exec, class Factor, class Product = kernels::TensorGemm<Exec, Factor>,
           int lanes = kernels::TensorGemmTuning<Exec>::Large::lanes>
 class HalfPlan {
@@ -70,8 +70,8 @@ class HalfPlan {
     }
     double const large_a = static_cast<double>(a.largest);
     double const large_b = static_cast<double>(b.largest);
-    // If a is off by d_a and b by d_b, |a b - a' b'| is at most |b| d_a + |a| d_b + d_a d_b. Here d are the absolute
-    // errors of small elements, and k such terms are added.
+    // If a is off by d_a and b by d_b, |a b - a' b'| is at most |b| d_a + |a| d_b + d_a d_b. Here d_a and d_b are the
+    // absolute errors of small elements, and k terms are added.
     double const d_a = a.small > 0 ? Rule::of_small : 0;
     double const d_b = b.small > 0 ? Rule::of_small : 0;
     double const small = static_cast<double>(input.a.extent(1)) *
@@ -88,10 +88,11 @@ class HalfPlan {
     gemm_(exec, input.a, input.b, output.c);
   }
 
-  /// A matrix unit makes all sums, so that there is no chain of independent roundings: reduced_precision() has their
+  /// A matrix unit makes all sums, so there is no chain of independent roundings; reduced_precision() holds their
   /// error.
   [[nodiscard]] static double rounding_steps() { return 1; }
-  /// The errors of rounding the factors, if any is rounded, and those of the units' sums (tensor_gemm.hpp).
+  /// Returns the rounding errors of the factors, if any is rounded, and the errors of the units' sums
+  /// (tensor_gemm.hpp).
   [[nodiscard]] ReducedPrecision reduced_precision() const { return precision_; }
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// The kernel of tiled_overlap: a lane loads its part of the next slice's tiles to registers before the multiply-adds of
-/// this slice, and puts it into the other pair of tiles after them. On a GPU the loads are under way during the
-/// multiply-adds. On a host they are not, and only tests run the kernel there.
+/// The kernel of tiled_overlap: a lane loads its part of the next slice's tiles into registers before the multiply-adds
+/// of the current slice, and writes it to the other pair of tiles after them. On a GPU the loads are in flight during
+/// the multiply-adds. On a host they are not, and only tests run the kernel there.
 
 #include <Kokkos_Core.hpp>
 
@@ -16,7 +16,7 @@
 
 namespace tessera::matmul {
 
-/// \tparam Rows of a tile that a thread may have, at least `edge` over the threads of a team
+/// \tparam Rows rows of a tile that a thread may have, at least `edge` divided by the threads of a team
 template <class Exec, class T, class Lanes, int Rows>
 struct OverlappedProduct {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
@@ -24,7 +24,7 @@ struct OverlappedProduct {
   using Place = collective::MatrixTiles::Place;
   using Held = typename Lanes::template Value<T>;
   static constexpr int pairs = 2;
-  static constexpr int columns = most_edge / Lanes::width;  ///< of a lane
+  static constexpr int columns = most_edge / Lanes::width;  ///< columns per lane
 
   Array<T const**, typename Exec::memory_space> a;
   Array<T const**, typename Exec::memory_space> b;
@@ -45,7 +45,7 @@ struct OverlappedProduct {
     int pair = 0;
     for (std::size_t k = 0; k < inner; k += edge, pair = 1 - pair) {
       put(team, lanes, held_a, held_b, tiles_a, tiles_b, pair);
-      // One barrier a slice: after it this pair is complete, and nobody reads the other one any more.
+      // One barrier per slice: after it this pair is complete, and no lane reads the other pair any more.
       team.team_barrier();
       if (k + edge < inner) load(team, lanes, place, k + edge, held_a, held_b);
       sums.add(team, tiles_a, tiles_b, pair);

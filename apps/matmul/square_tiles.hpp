@@ -1,13 +1,12 @@
 #pragma once
 /// \file
-/// What tiled, tiled_overlap and tiled_async have in common: which square tile of c a team makes, and how its threads
-/// and lanes share it.
+/// Shared by tiled, tiled_overlap and tiled_async: which square tile of c a team makes, and how its threads and lanes
+/// share it.
 ///
 /// If a thread has l lanes and a team t threads, a lane takes every l-th column of the tile and a thread every t-th
-/// row. So a lane has a few elements of c, and keeps their sums in registers from the first slice of k to the last. On
-/// a GPU these are 2 columns of 4 rows: with the 6 elements that it reads from scratch the lane makes 8 products. With
-/// a single column it would read 5 for 4 products, and the product would wait for scratch, which gives a lane one
-/// element at a time.
+/// row. A lane has a few elements of c and keeps their sums in registers from the first slice of k to the last. On a
+/// GPU a lane has 2 columns of 4 rows: it reads 6 elements from scratch for 8 products. With a single column it would
+/// read 5 elements for 4 products, and the product would wait for scratch, which gives a lane one element at a time.
 ///
 /// Past the end of k, tiles in scratch are filled with zeros in both factors, so that 0 * 0 is added to a sum, whatever
 /// the matrices hold (0 * infinity would be NaN). Rows past the end of a and columns past the end of b make sums that
@@ -29,24 +28,23 @@
 
 namespace tessera::matmul {
 
-/// The most columns and rows of a tile.
+/// The largest number of columns and rows of a tile.
 inline constexpr int most_edge = 32;
 
-/// Lanes of a thread. A host's are emulated: its widest vectors hold half a row or less.
+/// Lanes per thread. A host's lanes are emulated: its widest vectors hold half a row or less.
 template <ExecutionSpace Exec>
 inline constexpr int tile_lanes = is_gpu<Exec> ? 16 : most_edge;
 
-/// How many rows of a tile a thread may have. On a host one thread may be the whole team.
+/// The number of rows of a tile that a thread may have. On a host one thread may be the whole team.
 template <ExecutionSpace Exec>
 inline constexpr int rows_of_thread = is_gpu<Exec> ? 4 : most_edge;
 
-/// A tile in scratch, by rows. On CUDA the default is by columns, with which the lanes of a warp would meet in one
-/// bank.
+/// A tile in scratch, by rows. On CUDA the default is by columns, with bank conflicts between all lanes of a warp.
 template <class T, class Exec>
 using ScratchTile = Kokkos::View<T**, Kokkos::LayoutRight, typename Exec::scratch_memory_space,
                                  Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// Several tiles of one size: (which, row, column).
+/// Several tiles of one size, with the indices (tile, row, column).
 template <class T, class Exec>
 using ScratchTiles = Kokkos::View<T***, Kokkos::LayoutRight, typename Exec::scratch_memory_space,
                                   Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -54,24 +52,23 @@ using ScratchTiles = Kokkos::View<T***, Kokkos::LayoutRight, typename Exec::scra
 /// Tiles of c and the teams that make them.
 struct SquareTiles {
   collective::MatrixTiles tiles;
-  int edge;           ///< of a tile of c, and the k of a slice
-  int threads;        ///< of a team
+  int edge;           ///< rows and columns of a tile of c, and the length of a slice along k
+  int threads;        ///< threads per team
   int lanes;          ///< vector length
-  int league;         ///< teams
-  std::size_t bytes;  ///< of scratch
+  int league;         ///< number of teams
+  std::size_t bytes;  ///< bytes of scratch
 };
 
-/// Bytes of `pairs` pairs of tiles, of a [edge, edge] and of b [edge, most_edge], with the padding that Views need.
+/// Returns the bytes of `pairs` pairs of tiles, of a [edge, edge] and of b [edge, most_edge], with the Views' padding.
 template <class T>
 [[nodiscard]] std::size_t bytes_of_pairs(int pairs, int edge) {
   auto const rows = static_cast<std::size_t>(edge);
   return static_cast<std::size_t>(pairs) * ((rows + most_edge) * rows * sizeof(T) + 128);
 }
 
-/// Tiles with the edge that the user asked for; else 32, or less if `pairs` pairs of them do not fit into a team's
-/// scratch,
-/// or if its threads cannot have so many rows. Teams are as large as such a tile needs, or as the user asks. Throws
-/// Skip if the user's choice does not fit, or if a league cannot have so many teams.
+/// Returns tiles with the edge that the user asked for; else 32, or less if `pairs` pairs of tiles do not fit into a
+/// team's scratch or if the threads cannot have this many rows. Teams are as large as the tile needs, or as the user
+/// asks. Throws Skip if the user's choice does not fit, or if a league cannot have this many teams.
 template <ExecutionSpace Exec, class T>
 [[nodiscard]] SquareTiles square_tiles(Exec const& exec, InputOn<Matmul, Exec, T> const& input, int pairs) {
   int const lanes = lane::vector_length<Exec>(tile_lanes<Exec>);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The Plan of tensor_tf32 and tensor_3xtf32, by Tf32Gemm (kernels/tf32_gemm.hpp), and of warpgroup_tf32 and warpgroup_3xtf32, by
-/// WarpgroupTf32Gemm (kernels/warpgroup_tf32_gemm.hpp); and which elements they can take.
+/// The Plan of tensor_tf32 and tensor_3xtf32, with Tf32Gemm (kernels/tf32_gemm.hpp), and of warpgroup_tf32 and
+/// warpgroup_3xtf32, with WarpgroupTf32Gemm (kernels/warpgroup_tf32_gemm.hpp); and the elements that they can take.
 
 #include <Kokkos_Core.hpp>
 
@@ -19,8 +19,8 @@
 
 namespace tessera::matmul {
 
-/// Which elements tf32 represents. Two terms represent twice as many bits, but the product of two such factors lacks
-/// that of both low terms.
+/// The rule for elements that tf32 represents. Two terms represent twice as many bits, but the product of two factors
+/// omits the product of both low terms.
 struct Tf32Rule {
   [[nodiscard]] KOKKOS_FUNCTION static Fit fit(float value, float magnitude) {
     using Unit = collective::MatrixUnit<collective::Tf32>;
@@ -29,8 +29,8 @@ struct Tf32Rule {
   }
 };
 
-/// On hosts it emulates matrix units, for tests; the variants skip hosts. Throws Skip for matrices with elements that
-/// the terms do not represent, and on GPUs without matrix units. `Gemm`: a kernel object for floats, of so many terms.
+/// Emulates matrix units on hosts, for tests only; the variants skip hosts. Throws Skip for matrices with elements that
+/// the terms do not represent, and on GPUs without matrix units. `Gemm`: a kernel object for floats with `Terms` terms.
 template <ExecutionSpace Exec, int Terms, class Gemm = kernels::Tf32Gemm<Exec, Terms>>
 class Tf32Plan {
  public:

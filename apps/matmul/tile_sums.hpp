@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// A thread's part of a square tile of c, as sums in the registers of its lanes: see variants/tiled.cpp, which has the same
-/// steps in one piece. Lane x of thread y has the columns x, x + lanes, ... of the rows y, y + threads, ...
+/// A thread's part of a square tile of c, as sums in the registers of its lanes; variants/tiled.cpp has the same steps
+/// in one piece. Lane x of thread y has the columns x, x + lanes, ... of the rows y, y + threads, ...
 
 #include <Kokkos_Core.hpp>
 
@@ -12,12 +12,12 @@
 
 namespace tessera::matmul {
 
-/// \tparam Rows of a tile that a thread may have, at least its edge over the threads of a team
+/// \tparam Rows rows of a tile that a thread may have, at least the tile's edge divided by the threads of a team
 template <class T, class Lanes, int Rows>
 class TileSums {
  public:
   using Sum = collective::Accumulator<T>;
-  static constexpr int columns = most_edge / Lanes::width;  ///< of a lane
+  static constexpr int columns = most_edge / Lanes::width;  ///< columns per lane
 
   KOKKOS_FUNCTION explicit TileSums(Lanes const& lanes) : lanes_(lanes) {
     for (auto& of_row : sums_) {
@@ -25,9 +25,8 @@ class TileSums {
     }
   }
 
-  /// Adds the products of a slice of k. Who calls: all threads of the team, after a barrier that follows the tiles'
-  /// loads.
-  /// Barriers: none; the caller needs one before the tiles are loaded again.
+  /// Adds the products of a slice of k. Must be called by all threads of the team, after a barrier that follows the
+  /// tiles' loads. Barriers: none; the caller needs one before the tiles are loaded again.
   ///
   /// \param a [pairs, edge, edge] in scratch
   /// \param b [pairs, edge, most_edge]

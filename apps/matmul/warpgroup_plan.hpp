@@ -8,7 +8,7 @@
 
 namespace tessera::matmul {
 
-/// Throws Skip where there are no warpgroups, and where HalfPlan does.
+/// Throws Skip if there are no warpgroups, and if HalfPlan does.
 template <class Exec, class Factor>
 using WarpgroupPlan = HalfPlan<Exec, Factor, kernels::WarpgroupGemm<Exec, Factor>, kernels::WarpgroupTile<>::lanes>;
 

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// What the suite's model of a machine predicts for a pattern of access: how many sectors or cache lines it touches,
-/// how many ways a bank conflict has, how many branches a warp takes. It is counted on the host, element by element,
-/// for a part of all indices, and reported beside the measurement.
+/// Predictions of the suite's machine model for an access pattern: sectors or cache lines touched, ways of a bank
+/// conflict, branches that a warp takes. They are counted on the host, element by element, for a part of all indices,
+/// and reported beside the measurement.
 
 #include <algorithm>
 #include <cmath>
@@ -22,18 +22,19 @@
 
 namespace tessera::memory_access {
 
-/// The least unit that memory moves, how many indices' accesses count as one, and whether lanes wait for each other.
+/// The smallest unit that memory moves, the number of indices whose accesses form one request, and whether lanes wait
+/// for each other.
 struct Machine {
   std::size_t unit_bytes;
-  std::size_t together;  ///< indices
+  std::size_t together;  ///< indices per request
   bool has_warps;
-  std::string_view unit;  ///< its name
+  std::string_view unit;  ///< name of the unit
 };
 
-/// The unit is a sector, or an AMD GPU's smallest access of memory. The accesses of 32 lanes are one request.
+/// The unit is a sector, or the smallest memory access of an AMD GPU. The accesses of 32 lanes are one request.
 inline constexpr Machine cuda_machine{.unit_bytes = 32, .together = 32, .has_warps = true, .unit = "sectors"};
 inline constexpr Machine hip_machine{.unit_bytes = 64, .together = 64, .has_warps = true, .unit = "pieces of 64 bytes"};
-/// The unit is a cache line. Accesses come one after the other; lines that 64 in a row touch are still in the cache.
+/// The unit is a cache line. Accesses come one after the other; the lines of 64 consecutive accesses are still cached.
 inline constexpr Machine host_machine{.unit_bytes = 64, .together = 64, .has_warps = false, .unit = "lines"};
 
 template <ExecutionSpace Exec>
@@ -55,14 +56,14 @@ template <class Body>
   return looked_at == 0 ? 0 : sum / static_cast<double>(looked_at);
 }
 
-/// How many different values there are.
+/// Returns the number of different values.
 [[nodiscard]] inline std::size_t count_different(std::vector<std::size_t> values) {
   std::ranges::sort(values);
   return static_cast<std::size_t>(std::ranges::unique(values).begin() - values.begin());
 }
 
-/// How many sectors or lines a group touches when index i accesses the element at position(i). Elements have `size`
-/// bytes, and the first is aligned. Positions from n on are no accesses.
+/// Returns the number of sectors or lines that a group touches if index i accesses the element at position(i). Elements
+/// have `size` bytes, and the first is aligned. Positions from n on are no accesses.
 ///
 /// Example, float on CUDA: position(i) = i -> 4; 2 i -> 8; 8 i -> 32.
 template <class Position>
@@ -76,8 +77,8 @@ template <class Position>
   });
 }
 
-/// How many different branches a group takes when index i takes branch(i). It is 1 on a host, where each index is on
-/// its own, and for no indices, since it is a factor of a time.
+/// Returns the number of different branches that a group takes if index i takes branch(i). Returns 1 on a host, where
+/// each index runs by itself, and for no indices, because the result is a factor of a time.
 template <class Which>
 [[nodiscard]] double branches_together(Machine const& machine, std::size_t n, Which const& branch) {
   if (!machine.has_warps || n == 0) return 1;
@@ -88,9 +89,9 @@ template <class Which>
   });
 }
 
-/// How many ways the bank conflict has when place t of a tile reads place(t). Words of 4 bytes lie in 32 banks in turn.
-/// A bank delivers one word at a time, to all lanes that want it, and 128 bytes of places are read together. 1 on a
-/// host, which has no banks.
+/// Returns the ways of the bank conflict if place t of a tile reads place(t); 1 on a host, which has no banks. 4-byte
+/// words lie in 32 banks in turn. A bank delivers one word at a time, to all lanes that read it, and 128 bytes are read
+/// together.
 ///
 /// Example, 1024 floats: t -> 1; 2 t -> 2; 32 t -> 32; 0 -> 1.
 template <class Place>
@@ -112,10 +113,10 @@ template <class Place>
   return count == 0 ? 1 : sum / static_cast<double>(tiles_of(count, together));
 }
 
-/// What a Plan reports of itself: the field that it writes, its least work, and the model's prediction.
+/// A Plan's report about itself: the field that it writes, its minimum work, and the model's prediction.
 class Told {
  public:
-  /// \param field that it writes; \param bytes of its least work
+  /// \param field the field that the Plan writes \param bytes bytes of its minimum work
   Told(Machine const& machine, char const* field, double bytes)
       : machine_(machine), field_(field), bytes_(bytes), prediction_{.bytes = bytes, .passes = 1} {}
 
@@ -126,7 +127,7 @@ class Told {
 
  protected:
   [[nodiscard]] Machine const& machine() const { return machine_; }
-  /// \param units that a group touches at its worst access; \param bytes that memory moves in all
+  /// \param units units that a group touches at its worst access \param bytes bytes that memory moves in total
   void tell_units(double units, double bytes) {
     prediction_.bytes = bytes;
     note_ = "model: " + text(bytes_ > 0 ? bytes / bytes_ : 1) + "x bytes, " + text(units) + " " +
@@ -138,7 +139,7 @@ class Told {
     prediction_.passes = passes;
     if (machine_.has_warps) note_ = "model: " + text(passes) + what;
   }
-  /// The bytes that move if each group touches so many units.
+  /// Returns the bytes that move if each group touches `units` units.
   [[nodiscard]] double moved_by(double units, std::size_t n) const {
     return units * static_cast<double>(machine_.unit_bytes) * static_cast<double>(tiles_of(n, machine_.together));
   }
@@ -158,7 +159,7 @@ class Told {
   std::string note_;
 };
 
-/// Bytes of n elements, `times` times.
+/// Returns the bytes of n elements, times `times`.
 template <class T>
 [[nodiscard]] double bytes_of_elements(std::size_t n, double times) {
   return times * static_cast<double>(n) * sizeof(T);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The permutation that gather, scatter and prefetch use. It is stored in memory, as an application's indices are.
+/// The permutation that gather, scatter and prefetch use. It is stored in memory, like an application's indices.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tessera::memory_access {
 template <ExecutionSpace Exec>
 using Indices = Kokkos::View<std::uint32_t*, typename Exec::memory_space>;
 
-/// index [n]: (i * permutation_factor(n)) mod n. Throws Skip where an index has more than 32 bits.
+/// index [n]: (i * permutation_factor(n)) mod n. Throws Skip if an index needs more than 32 bits.
 template <ExecutionSpace Exec>
 [[nodiscard]] Indices<Exec> permutation(Exec const& exec, std::size_t n) {
   if (n > std::size_t{1} << 32) {
@@ -32,7 +32,7 @@ template <ExecutionSpace Exec>
   return index;
 }
 
-/// What the Plans that use the permutation report.
+/// The report of the Plans that use the permutation.
 template <ExecutionSpace Exec, class T>
 class ToldOfPermutation : public Told {
  public:

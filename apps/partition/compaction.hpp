@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// For the variants that keep only the left elements: which input they accept, what they write, and how much they move.
+/// For variants that keep only the left elements: the input that they accept, their output, and their traffic.
 
 #include <Kokkos_Core.hpp>
 
@@ -27,12 +27,13 @@ inline void expect_one_segment(Parameters const& parameters, std::size_t n) {
   }
 }
 
-/// \param first place of the rank's first element, on several ranks
+/// \param first on several ranks, the place of the rank's first element
 [[nodiscard]] inline std::vector<WrittenField> left_part(std::size_t first) {
   return {{.field = "values", .count_field = "left_count", .first = first}, {.field = "left_count"}};
 }
 
-/// The work: n elements read, the left ones written. Counts the left elements of `in` by a launch, and waits for it.
+/// Returns the work: n elements read, the left elements written. Counts the left elements of `in` with a launch and
+/// waits for it.
 template <ExecutionSpace Exec, class T>
 [[nodiscard]] Work compaction_work(Exec const& exec, InputOn<Partition, Exec, T> const& input) {
   LessThanPivot<T> const is_left(input.parameters.pivot);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// `x < pivot` in x's own type: a GPU compares float as fast as it copies, but not double.
+/// `x < pivot` in x's own type: a GPU compares floats as fast as it copies them, but not doubles.
 
 #include <Kokkos_Macros.hpp>
 
@@ -10,11 +10,11 @@
 
 namespace tessera::partition {
 
-/// True for every x of T that is less than the pivot, a double: the same as `double(x) < pivot`.
+/// Returns whether x of type T is less than the pivot, a double: the same as `double(x) < pivot`.
 ///
-/// For floating types x < pivot is the same as x < t, where t is the smallest number of T that is not less than the
-/// pivot: no number of T lies between the two. For int32 t is the pivot rounded up; if that is above the largest int32,
-/// all are less. No x is less than a NaN.
+/// For floating types, x < pivot is the same as x < t with t the smallest number of T that is not less than the pivot:
+/// no number of T lies between the pivot and t. For int32, t is the pivot rounded up; if t is above the largest int32,
+/// all x are less. No x is less than a NaN.
 template <class T>
 class LessThanPivot {
  public:
@@ -35,7 +35,7 @@ class LessThanPivot {
     }
   }
 
-  /// A NaN is not less than any pivot. Who calls: any thread.
+  /// A NaN is not less than any pivot. Can be called by any thread.
   [[nodiscard]] KOKKOS_FUNCTION bool operator()(T x) const {
     if constexpr (std::is_integral_v<T>) {
       return all_ || x < threshold_;

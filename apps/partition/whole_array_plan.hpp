@@ -13,9 +13,9 @@
 
 namespace tessera::partition {
 
-/// For a variant with `template <Exec, T, Predicate> Kernel`, a type that is constructed from (exec, n, predicate,
-/// tile, team, label) and enqueued with (exec, in, values, count). It keeps the right elements in order, unless the variant
-/// says `reversed`, or `left_alone`: it writes none.
+/// The Plan of a variant with a member `template <Exec, T, Predicate> Kernel`. The kernel is constructed from (exec, n,
+/// predicate, tile, team, label) and enqueued with (exec, in, values, count). It keeps the right elements in order,
+/// unless the variant has `reversed`; with `left_alone` it writes no right elements.
 template <class Variant, ExecutionSpace Exec, class T>
 class WholeArrayPlan {
  public:
@@ -25,7 +25,7 @@ class WholeArrayPlan {
 
   void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
                   OutputOn<Partition, Exec, T> const& output) {
-    if (output.left_count.extent(0) == 0) return;  // no element, no segment
+    if (output.left_count.extent(0) == 0) return;  // no elements, no segments
     kernel_(exec, input.in, output.values, Kokkos::subview(output.left_count, 0));
   }
   [[nodiscard]] std::string note() const { return kernel_.note(); }

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Blelloch's scan as a team's scan of one tile (kernels/two_level_scan.hpp): what `blelloch` and `blelloch_padded` share.
+/// Blelloch's scan as a team's scan of one tile (kernels/two_level_scan.hpp), for `blelloch` and `blelloch_padded`.
 
 #include <array>
 #include <cmath>
@@ -11,9 +11,9 @@
 namespace tessera::prefix_sum {
 
 struct BlellochTile : kernels::TileScanInScratch {
-  /// Lengths in scratch: the tree's leaves, a power of two and less than twice the tile, and the total.
+  /// Lengths in scratch: the tree's leaves (a power of two, less than twice the tile), and the total.
   [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {team::blelloch_leaves(tile) + 1}; }
-  /// Counted: up and down the tree.
+  /// Counts the way up and down the tree.
   [[nodiscard]] static double rounding_steps(int tile, int) { return 2 * std::ceil(std::log2(tile)); }
 
   template <class Member, class Values, class Op>

@@ -60,7 +60,7 @@ struct PrefixSum : ArrayProblem<Parameters> {
 
   /// Exact: whole numbers from -64 to 64, whose sums are a random walk. In 2^32 steps it spans about 2^22, so that the
   /// sum of any range is exact in float (the reference proves it). For max and min the numbers rise or fall by 2^23 in
-  /// total, with steps of 2^10 back and forth, so that the extreme changes up to the end.
+  /// total, plus a random number below 2^10, so that the extreme changes up to the end.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
     if (draw.data != DataKind::exact) return drawn<T>(draw);

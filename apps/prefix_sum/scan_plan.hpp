@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// From run-time parameters to the type of a scan: every variant is written once, for any ScanElements, and this header
-/// chooses which.
+/// chooses the ScanElements.
 
 #include <cstddef>
 #include <string>
@@ -18,9 +18,9 @@
 
 namespace tessera::prefix_sum {
 
-/// The Plan of a variant with `template <Exec, T, Op> Scan`, a type that is constructed from (exec, n, elements, tile,
-/// team, label) and enqueued with (exec, in, out), Views [n]; if it can store the tiles' totals, also with (exec, in,
-/// out, totals).
+/// The Plan of a variant with a member `template <Exec, T, Op> Scan`. The scan is constructed from (exec, n, elements,
+/// tile, team, label) and enqueued with (exec, in, out), Views [n]; if it can store the tiles' totals, also with (exec,
+/// in, out, totals).
 template <class Variant, ExecutionSpace Exec, class T>
 class ScanPlan {
   template <class Op>
@@ -51,7 +51,7 @@ class ScanPlan {
     return {{.field = "out"}};
   }
 
-  /// The scan's own; if it does not say, the Problem's worst.
+  /// Returns the scan's own count, or the Problem's worst case if the scan has none.
   [[nodiscard]] double rounding_steps() const
     requires requires(Scan<collective::Sum<T>> const& scan) { scan.rounding_steps(); }
   {

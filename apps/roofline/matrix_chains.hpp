@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// The Plan of the variants matrix_*: chains of products of small matrices on matrix units (tensor cores), in
-/// registers. As in multiply_add, a chain counts its own iterations, so that its result shows whether all of them ran.
+/// registers. As in multiply_add, a chain counts its own iterations, so its result shows whether all of them ran.
 
 #include "problem.hpp"
 
@@ -12,7 +12,7 @@
 
 namespace tessera::roofline {
 
-/// Throws Skip where there are no matrix units, and for more iterations than a chain counts exactly.
+/// Throws Skip without matrix units, and for more iterations than a chain can count exactly.
 template <ExecutionSpace Exec, class Factor>
 class MatrixPlan {
  public:
@@ -38,7 +38,7 @@ class MatrixPlan {
     return {.bytes = static_cast<double>(count_) * sizeof(float),
             .flops = measure::matrix_chain_operations<Exec, Factor> * count_ * iterations_};
   }
-  /// Warns if there are so few chains that units are idle: what is measured is then no peak.
+  /// Returns a warning if there are so few chains that units are idle: the result is then no peak.
   [[nodiscard]] std::string note() const {
     return count_ < measure::most_chains ? std::to_string(count_) + " sums: too few to fill a machine" : "";
   }

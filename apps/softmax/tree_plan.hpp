@@ -1,8 +1,7 @@
 #pragma once
 /// \file
-/// A team for each group (a row, a column, or all elements), and trees in its scratch: the threads' maxima are folded,
-/// then their sums of exponentials. `tree` and `tree_pairs` differ in how they fold. A column's elements are a row
-/// apart.
+/// One team per group (a row, a column, or all elements), and trees in its scratch: the threads' maxima are folded,
+/// then their sums of exponentials. `tree` and `tree_pairs` differ in the fold. A column's elements are a row apart.
 
 #include <cmath>
 #include <cstddef>
@@ -19,7 +18,7 @@
 
 namespace tessera::softmax {
 
-/// \tparam Fold folds the values of a team's threads in scratch into the first: Fold()(team, values, n, op)
+/// \tparam Fold folds the values of a team's threads in scratch into the first value: Fold()(team, values, n, op)
 template <ExecutionSpace Exec, class T, class Fold>
 class TreePlan {
  public:
@@ -29,7 +28,7 @@ class TreePlan {
   using Input = InputOn<Softmax, Exec, T>;
   using Output = OutputOn<Softmax, Exec, T>;
 
-  /// \param label of the launch
+  /// \param label name of the launch
   TreePlan(std::string label, Exec const& exec, Input const& input)
       : label_(std::move(label)),
         threads_(kernels::team_size(exec, input.parameters.team)),
@@ -54,7 +53,7 @@ class TreePlan {
             leave_scratch(team);  // before the next tree's values are written
             return result;
           };
-          collective::Max<T> const larger;  // a NaN stays one
+          collective::Max<T> const larger;  // a NaN stays NaN
           T max = larger.identity();
           for (std::size_t k = team.team_rank(); k < count; k += team.team_size()) max = larger(max, at(k));
           max = folded(max, larger);
@@ -67,7 +66,7 @@ class TreePlan {
         });
   }
 
-  /// Counted: a thread's part, and the tree.
+  /// Counts a thread's part and the tree.
   [[nodiscard]] double rounding_steps() const {
     return std::ceil(static_cast<double>(count_) / threads_) + std::ceil(std::log2(threads_));
   }
@@ -75,7 +74,7 @@ class TreePlan {
  private:
   std::string label_;
   int threads_;
-  std::size_t count_;  // elements of a group
+  std::size_t count_;  // elements per group
 };
 
 }  // namespace tessera::softmax

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
 /// The kernel of scratch_tile and scratch_padded: a tile of 1024 elements goes through a team's scratch. It is read
-/// along the rows of the input and written along the rows of the output, one element an access. The two differ in the
-/// padding of its rows.
+/// along the rows of the input and written along the rows of the output, one element per access. The two variants
+/// differ in the padding of the tile's rows.
 
 #include <Kokkos_Core.hpp>
 
@@ -20,7 +20,7 @@
 
 namespace tessera::transpose {
 
-/// One launch over tiles of 32 x 32, or of another shape with as many elements if the matrix is too narrow. Rows of the
+/// One launch over tiles of 32 x 32, or of another shape with 1024 elements if the matrix is too narrow. Rows of the
 /// tile are `stride` elements apart in scratch.
 template <ExecutionSpace Exec, class T>
 struct ElementTiles {
@@ -28,7 +28,7 @@ struct ElementTiles {
   using Member = typename Policy::member_type;
   using Tile = ScratchView<T*, Exec>;
   static constexpr int elements = 1024;
-  static constexpr int in_flight = 4;  // accesses of a lane that do not wait for each other
+  static constexpr int in_flight = 4;  // accesses per lane that do not wait for each other
 
   T const* a;
   T* out;
@@ -69,8 +69,8 @@ struct ElementTiles {
   }
 };
 
-/// The Plan of both. `padded`: rows of the tile in scratch are longer than the tile is wide, so that the elements of a
-/// column lie in different ones of the 32 banks.
+/// The Plan of both variants. `padded`: rows of the tile in scratch are longer than the tile's width, so that the
+/// elements of a column lie in different banks of the 32.
 template <ExecutionSpace Exec, class T, bool padded>
 class ElementTilesPlan {
  public:

@@ -8,8 +8,8 @@
 
 namespace tessera::zip {
 
-/// On a GPU tiles are small, so that neighbouring threads stay near each other in memory; on a host large enough to
-/// make an index worth its cost.
+/// On a GPU tiles are small, so that neighbouring threads stay near each other in memory; on a host they are large, so
+/// that an index has enough work.
 template <ExecutionSpace Exec, class T>
 struct Tuning {
   static constexpr int width = collective::pack_width<T>;                      ///< elements of a 16-byte pack

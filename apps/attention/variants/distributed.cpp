@@ -1,14 +1,15 @@
 /// \file
-/// On several ranks: each has some queries, and some keys with their values. What is known of a query after some keys is a
-/// piece: the largest score, the sum of weights and the weighted mean of values (kernels/attention_pieces.hpp). There are
-/// two ways; the shapes tell which of them sends less:
+/// On several ranks: each rank has some queries, and some keys with their values. A piece is the partial result of a
+/// query for some keys: the largest score, the sum of weights and the weighted mean of values
+/// (kernels/attention_pieces.hpp). There are two methods; the shapes decide which one sends less:
 ///
-///   merge  fewer queries than keys: all ranks get all queries, make pieces of each from their own keys, and the rank that has
-///          the query merges them (ranks/reduce_scatter_pieces.hpp). 2 d + 2 numbers a query pass between ranks.
-///   ring   else: queries stay where they are, and blocks of keys and values go round, each to the rank before
-///          (ranks/rotate.hpp). While a rank makes the pieces of one block, the next is on its way. 2 d numbers a key.
+///   merge  fewer queries than keys: all ranks get all queries and make their pieces from their own keys; the rank that
+///          owns the query merges its pieces (ranks/reduce_scatter_pieces.hpp). Sends 2 d + 2 numbers per query.
+///   ring   otherwise: queries stay where they are, and blocks of keys and values go round, each to the previous rank
+///          (ranks/rotate.hpp). While a rank makes the pieces of one block, the next block is in flight. Sends 2 d
+///          numbers per key.
 ///
-/// A single rank has nothing to merge, and only runs the kernel.
+/// A single rank has nothing to merge and only runs the kernel.
 
 #include <cstddef>
 #include <string>
@@ -29,7 +30,7 @@ namespace tessera::attention {
 
 constexpr char const* distributed_label = "tessera::attention::distributed";
 
-/// Without keys the answer is zeros, not a mean. Of 2^50 queries without columns no piece is kept, either.
+/// Without keys the output is zeros, not a mean. Without columns no pieces are stored, even for 2^50 queries.
 template <ExecutionSpace Exec, class T>
 class Zeros {
  public:
@@ -42,7 +43,7 @@ class Zeros {
   [[nodiscard]] static std::string note() { return ""; }
 };
 
-/// For one rank, which has all queries and all keys.
+/// The kernel for one rank, which has all queries and all keys.
 template <ExecutionSpace Exec, class T>
 class Alone {
  public:
@@ -62,7 +63,7 @@ class Alone {
   kernels::Attention<Exec, T> attend_;
 };
 
-/// The way `merge`: all ranks get all queries, keys stay where they are.
+/// The method `merge`: all ranks get all queries, keys stay where they are.
 template <ExecutionSpace Exec, class T>
 class Merge {
  public:
@@ -89,7 +90,7 @@ class Merge {
   ranks::ReduceScatterPieces<Exec, T> pieces_;
 };
 
-/// The way `ring`: queries stay where they are, blocks of keys and values go round.
+/// The method `ring`: queries stay where they are, blocks of keys and values go round.
 template <ExecutionSpace Exec, class T>
 class Ring {
  public:
@@ -97,7 +98,7 @@ class Ring {
       : ranks_(part.ranks),
         keys_(part.input[1][0]),
         dim_(part.input[0][1]),
-        // For as many keys as the first rank has: none has more.
+        // Sized for the first rank's keys: no rank has more.
         attend_(exec, input.q.extent(0), keys_of(0), dim_, input.parameters.chunks, input.parameters.team,
                 distributed_label, true),
         pieces_(input.q.extent(0), dim_, ranks_.count() * attend_.pieces(), distributed_label),
@@ -124,7 +125,7 @@ class Ring {
   [[nodiscard]] std::size_t keys_of(int rank) const { return ranks::block_of(keys_, ranks_.count(), rank).size(); }
 
   ranks::Ranks const& ranks_;
-  std::size_t keys_;  // of all ranks
+  std::size_t keys_;  // on all ranks
   std::size_t dim_;
   kernels::Attention<Exec, T> attend_;
   kernels::AttentionPieces<Exec, T> pieces_;  // in the order of the ranks' keys

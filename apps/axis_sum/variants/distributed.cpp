@@ -1,6 +1,6 @@
 /// \file
-/// On several ranks: each sums its own rows. Sums of rows (kernels/sum_rows.hpp) need nothing from others; sums of
-/// columns (kernels/sum_columns.hpp) are added up over the ranks, and all of them have the result.
+/// On several ranks: each rank sums its own rows. Sums of rows (kernels/sum_rows.hpp) need no communication; sums of
+/// columns (kernels/sum_columns.hpp) are added over the ranks, and all ranks have the result.
 
 #include <cstddef>
 #include <span>
@@ -40,7 +40,7 @@ struct Distributed {
       Kokkos::deep_copy(exec, output.out, own_);
     }
 
-    /// Further ranks add one rounding each.
+    /// Every further rank adds one rounding.
     [[nodiscard]] double rounding_steps() const {
       return std::visit([](auto const& sum) { return sum.rounding_steps(); }, sum_) + further_;
     }

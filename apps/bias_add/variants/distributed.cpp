@@ -1,6 +1,6 @@
 /// \file
-/// Several ranks: each has its rows of x, and the bias. Ranks exchange nothing. The kernel is that of `vector`,
-/// kernels/bias_add.hpp.
+/// On several ranks: each rank has its rows of x and the whole bias. Ranks exchange nothing. The kernel is
+/// kernels/bias_add.hpp, as in `vector`.
 
 #include "../problem.hpp"
 

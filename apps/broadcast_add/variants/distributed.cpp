@@ -1,6 +1,6 @@
 /// \file
-/// On several ranks: each has its rows of the output, the block of b for these, and all of a. Ranks exchange nothing.
-/// The kernel is kernels/broadcast_add.hpp.
+/// On several ranks: each rank has its rows of the output, the block of b for these rows, and the whole of a. Ranks
+/// exchange nothing. The kernel is kernels/broadcast_add.hpp.
 
 #include "../problem.hpp"
 

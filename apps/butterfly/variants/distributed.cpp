@@ -1,7 +1,7 @@
 /// \file
-/// On several ranks: each makes the results of the segments that it has whole. Meanwhile it receives the missing
-/// elements of those that its ends cut; then it makes these, and keeps its part of them. By lanes on a GPU, with an
-/// index for each segment on a host (kernels/segments.hpp).
+/// On several ranks: each rank makes the results of its complete segments. Meanwhile it receives the missing elements
+/// of the segments that cross its ends; then it computes these segments and keeps its part of the results. By lanes on
+/// a GPU, with one index per segment on a host (kernels/segments.hpp).
 ///
 /// If the whole array is one segment, each rank folds its own block as reduce_broadcast does. The folds are merged over
 /// chunks and ranks on the host, and the second launch writes the results. pair_swap needs only each element's partner.
@@ -19,7 +19,7 @@
 
 namespace tessera::butterfly {
 
-/// For the whole array of all ranks as one segment.
+/// The plan if the array of all ranks is one segment.
 template <ExecutionSpace Exec, class T, class Rule>
 class OneSegmentOnRanks {
   using Folded = typename Rule::Folded;
@@ -34,7 +34,7 @@ class OneSegmentOnRanks {
 
   void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
                   OutputOn<Butterfly, Exec, T> const& output) const {
-    if (input.in.extent(0) == 0) {  // nothing to write, and nothing to tell the others
+    if (input.in.extent(0) == 0) {  // nothing to write, nothing to send
       (void)of_all_ranks(Rule{}.nothing());
       return;
     }
@@ -95,7 +95,7 @@ struct Distributed {
         if (input.parameters.op == ButterflyOp::minmax_parity) {
           return Way(std::in_place_type<MinMax>, exec, input, part);
         }
-        input.parameters.segment = 2;  // in which elements have the same partners
+        input.parameters.segment = 2;  // elements have the same partners in segments of 2
       }
       return Way(std::in_place_type<Segments>, exec, input, part);
     }

@@ -1,6 +1,6 @@
 /// \file
-/// On several ranks, with k on all of them: each makes the outputs of its own block, while it receives the first
-/// elements of the ranks behind it; then it makes its border, the outputs that need these. The kernel is
+/// On several ranks, with k on all of them: each rank makes the outputs of its own block while it receives the first
+/// elements of the next ranks; then it makes its border, the outputs that need the received elements. The kernel is
 /// kernels/conv1d.hpp.
 
 #include "../problem.hpp"

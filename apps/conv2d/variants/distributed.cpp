@@ -1,6 +1,6 @@
 /// \file
-/// On several ranks, with k on all of them: each makes its own rows of the output, while it receives the first rows of
-/// the ranks behind it; then it makes its border, the rows that need these. The kernel is kernels/conv2d.hpp.
+/// On several ranks, with k on all of them: each rank makes its own rows of the output while it receives the first rows
+/// of the next ranks; then it makes its border, the rows that need the received rows. The kernel is kernels/conv2d.hpp.
 
 #include "../problem.hpp"
 
@@ -40,7 +40,7 @@ struct Distributed {
     static constexpr char const* label = "tessera::conv2d::distributed";
 
     ranks::Border<Exec, T> border_;
-    Array<T const**, Memory> strip_in_;  // for the border
+    Array<T const**, Memory> strip_in_;  // input of the border
     Array<T**, Memory> strip_out_;
     kernels::Conv2d<Exec, T> on_block_;
     kernels::Conv2d<Exec, T> on_strip_;

@@ -1,6 +1,6 @@
 /// \file
-/// On several ranks: each sums the products of its own blocks in one launch (kernels/reduce.hpp); the ranks' sums are added
-/// in the order of the ranks, so that all of them have the same result, and the same on every run.
+/// On several ranks: each rank sums the products of its own blocks in one launch (kernels/reduce.hpp). The ranks' sums
+/// are added in the order of the ranks, so all ranks have the same result, in every run.
 
 #include "../problem.hpp"
 
@@ -29,7 +29,7 @@ struct Distributed {
       Kokkos::deep_copy(exec, output.out, all);
     }
 
-    /// Further ranks add one rounding each.
+    /// Every further rank adds one rounding.
     [[nodiscard]] double rounding_steps() const { return sum_.rounding_steps(1) + ranks_.count() - 1; }
 
    private:

@@ -1,14 +1,15 @@
 /// \file
-/// On several ranks: each has its rows of the indices and of the output. The table is where `--table` says:
+/// On several ranks: each rank has its rows of the indices and of the output. `--table` sets the place of the table:
 ///
-///   whole  all of it on each rank; then ranks exchange nothing. The kernel is kernels/embedding.hpp.
-///   rows   a block of its rows on each rank, for a table that does not fit into the memory of one. Each rank asks the
-///          owners for the rows that its indices name, and gets them in an all-to-all (ranks/rows_from_owners.hpp).
-///          Every launch asks anew, since its indices may have changed.
+///   whole  the whole table on each rank; ranks exchange nothing. The kernel is kernels/embedding.hpp.
+///   rows   a block of the table's rows on each rank, for a table that does not fit into the memory of one rank. Each
+///          rank asks the owners for the rows of its indices and gets them in an all-to-all
+///          (ranks/rows_from_owners.hpp). Every launch asks again, because the indices may have changed.
 ///
 /// A single rank has the whole table in both cases.
 ///
-/// Example, the table a b | c d in rows on 2 ranks: the first, with the indices 3 0, has a itself and gets d from the second.
+/// Example, the table a b | c d by rows on 2 ranks: the first rank, with the indices 3 0, has a and gets d from the
+/// second.
 
 #include <cstddef>
 #include <cstdint>

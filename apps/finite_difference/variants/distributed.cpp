@@ -1,7 +1,7 @@
 /// \file
-/// On several ranks: each applies the stencil to its own block, while it receives the first elements of the ranks
-/// behind it; then to its border, the elements whose results need these. Segments may cross ranks. By lanes on a GPU,
-/// through scratch on a host (kernels/stencil.hpp).
+/// On several ranks: each rank applies the stencil to its own block while it receives the first elements of the next
+/// ranks; then to its border, the elements whose results need the received elements. Segments may cross ranks. By lanes
+/// on a GPU, through scratch on a host (kernels/stencil.hpp).
 
 #include "../problem.hpp"
 

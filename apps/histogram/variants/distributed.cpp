@@ -1,6 +1,6 @@
 /// \file
-/// On several ranks: each counts its own block (kernels/histogram.hpp), then the ranks' counts are added up, bin by bin. All
-/// of them have the result.
+/// On several ranks: each rank counts its own block (kernels/histogram.hpp), then the ranks' counts are added, bin by
+/// bin. All ranks have the result.
 
 #include "../problem.hpp"
 
@@ -46,7 +46,7 @@ struct Distributed {
    private:
     ranks::Ranks const& ranks_;
     kernels::ScratchHistogram<Exec, T> count_;
-    // The counts, then those outside, which kernels write and read where the host does: a copy of either would take longer.
+    // The bins' counts, then the count outside, in memory that kernels and the host share: copies would take longer.
     Kokkos::View<std::int64_t*, Kokkos::SharedHostPinnedSpace> words_;
   };
 };

@@ -1,11 +1,10 @@
 /// \file
-/// On several ranks: each makes the results of the segments that it has whole. Meanwhile it receives the missing
-/// elements of those that its ends cut; then it makes these, and keeps its part of them. By lanes on a GPU, with an
-/// index for each segment on a host (kernels/segments.hpp).
+/// On several ranks: each rank makes the results of its complete segments. Meanwhile it receives the missing elements
+/// of the segments that cross its ends; then it computes these segments and keeps its part of the results. By lanes on
+/// a GPU, with one index per segment on a host (kernels/segments.hpp).
 ///
-/// If the whole array is one segment, every rank gets the array's first 8 elements, or 4, whichever ranks have them,
-/// and the kernels take their fold as given. The element after a rank's last one, which shuffle needs, is the next
-/// rank's first.
+/// If the whole array is one segment, every rank gets the array's first 8 (or 4) elements, whichever ranks have them,
+/// and the kernels take their fold as given. shuffle also needs the next rank's first element for a rank's last one.
 
 #include <algorithm>
 #include <array>
@@ -22,7 +21,7 @@
 
 namespace tessera::lane_broadcast {
 
-/// A rule that folds nothing, because the fold of the segment's head is already in memory.
+/// A rule without a fold: the fold of the segment's head is already in memory.
 template <class Rule>
 struct OfGivenHead : collective::FoldsNothing<typename Rule::Element> {
   using Element = typename Rule::Element;
@@ -53,7 +52,7 @@ struct Distributed {
   class Plan;
 };
 
-/// For the whole array of all ranks as one segment.
+/// The plan if the array of all ranks is one segment.
 template <ExecutionSpace Exec, class T, class Rule>
 class OneSegmentOnRanks {
   using Memory = typename Exec::memory_space;
@@ -61,7 +60,7 @@ class OneSegmentOnRanks {
   static constexpr bool looks_behind = Rule::neighbour == collective::Neighbour::next;
   static constexpr std::size_t reach = Rule::reach;
 
-  // Those of the array's first elements that lie on one rank, or on several consecutive ones.
+  // The part of the array's first elements that lies on one rank or on several consecutive ranks.
   struct Head {
     T at[reach];
     int count;
@@ -95,7 +94,7 @@ class OneSegmentOnRanks {
     Kokkos::deep_copy(exec, head_, host_head_);
     whole_(exec, input.in, output.out);
     if (behind_.size() == 0) return;
-    // The last element is made once more, now with the next rank's first.
+    // Computes the last element again, now with the next rank's first element.
     std::pair const last(n - 1, n);
     auto const part = [](auto const& view, std::size_t i) { return Kokkos::subview(view, std::pair(i, i + 1)); };
     Kokkos::deep_copy(exec, part(strip_, 0), Kokkos::subview(input.in, last));
@@ -150,7 +149,7 @@ class Distributed::Plan {
     std::visit([&](auto const& way) { way(exec, input, output); }, way_);
   }
 
-  /// The same as BroadcastPlan's.
+  /// The same as in BroadcastPlan.
   [[nodiscard]] double rounding_steps() const { return std::array<int, 3>{3, 0, 4}[static_cast<std::size_t>(op_)]; }
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// On several ranks: each normalises its own rows, with gamma and beta on all of them. Ranks exchange nothing. The
+/// On several ranks: each rank normalises its own rows, with gamma and beta on all ranks. Ranks exchange nothing. The
 /// kernel is kernels/layer_norm.hpp.
 
 #include <type_traits>
@@ -30,7 +30,7 @@ struct Distributed {
       layer_norm_(exec, input.x, input.gamma, input.beta, output.y);
     }
 
-    /// Counted: the chain to an xhat, and 2 for y.
+    /// Counts the chain to an xhat, and 2 for y.
     [[nodiscard]] double rounding_steps() const { return layer_norm_.rounding_steps() + 2; }
 
    private:

@@ -1,6 +1,6 @@
 /// \file
-/// On several ranks: each makes its own rows as `stored_rows` does, with the layer's parameters on all of them. Ranks
-/// exchange nothing.
+/// On several ranks: each rank makes its own rows as `stored_rows` does, with the layer's parameters on all ranks.
+/// Ranks exchange nothing.
 
 #include <type_traits>
 

@@ -1,9 +1,9 @@
 /// \file
-/// On several ranks: each has some rows, and all of the layer's parameters. dx needs nothing from others. The gradients
-/// of the parameters are sums over all rows: each rank sums over its own, without atomics (two_stage_gradients.hpp),
-/// and these are added up in the order of the ranks, so that all of them have the same bits on every run. The short
-/// ones (dgamma, dbeta, dbias) go through the hosts while the device multiplies for dw, which goes from device to
-/// device.
+/// On several ranks: each rank has some rows and all of the layer's parameters. dx needs no communication. The
+/// gradients of the parameters are sums over all rows: each rank sums over its own rows, without atomics
+/// (two_stage_gradients.hpp), and these sums are added in the order of the ranks, so all ranks have the same bits in
+/// every run. The short gradients (dgamma, dbeta, dbias) go through the hosts while the device multiplies for dw, which
+/// goes from device to device.
 
 #include <cstddef>
 #include <string>
@@ -57,7 +57,7 @@ struct Distributed {
       weights_(exec, output.dw.data());
     }
 
-    /// An addition for each further rank.
+    /// Every further rank adds one addition.
     [[nodiscard]] double rounding_steps() const {
       LayernormLinearBackward::Steps steps = gradients_.steps();
       for (double* const sums : {&steps.columns, &steps.dw, &steps.dbias}) *sums += further_;

@@ -1,5 +1,5 @@
 /// \file
-/// On several ranks: each adds the constant to its own rows, and exchanges nothing with others. The kernel is
+/// On several ranks: each rank adds the constant to its own rows. Ranks exchange nothing. The kernel is
 /// kernels/transform.hpp.
 
 #include "../problem.hpp"

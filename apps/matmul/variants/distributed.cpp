@@ -1,8 +1,8 @@
 /// \file
-/// On several ranks, in a grid: each has a block of a, of b and of c. It adds up its block of c from panels along k:
-/// the ranks of a row of the grid send each other panels of a, those of a column panels of b
-/// (ranks/panel_broadcast.hpp, SUMMA). While one pair of panels is multiplied (kernels/gemm.hpp), the next is on its
-/// way.
+/// On several ranks, in a grid: each rank has a block of a, of b and of c. It adds up its block of c from panels along
+/// k: ranks in a row of the grid send each other panels of a, ranks in a column send panels of b
+/// (ranks/panel_broadcast.hpp, SUMMA). While one pair of panels is multiplied (kernels/gemm.hpp), the next pair is in
+/// flight.
 
 #include <algorithm>
 #include <cstddef>
@@ -57,13 +57,13 @@ struct Distributed {
       });
     }
 
-    /// Counted: a panel's product, and the additions of panels.
+    /// Counts a panel's product, and the additions of panels.
     [[nodiscard]] double rounding_steps() const {
       double longest = first_ ? first_->rounding_steps() : 0;
       for (auto const& [width, product] : further_) longest = std::max(longest, product.rounding_steps());
       return longest + static_cast<double>(panels_.panels().size());
     }
-    /// The grid, the panels, and how much all ranks together send.
+    /// Returns the grid, the panels, and how much all ranks together send.
     [[nodiscard]] std::string note() const {
       if (grid_ == ranks::Grid{1, 1}) return {};
       char text[96];
@@ -73,19 +73,19 @@ struct Distributed {
     }
 
    private:
-    // No panels of products that nobody asks for: k may be 2^50 where there is no row or no column.
+    // No panels if c is empty: k may be 2^50 if there is no row or no column.
     [[nodiscard]] static std::size_t inner(ranks::Part const& part) {
       return part.input[0][0] == 0 || part.input[1][1] == 0 ? 0 : part.input[0][1];
     }
 
     using First = kernels::Gemm<Exec, T>;
     using Further = kernels::Gemm<Exec, T, kernels::AddedProduct>;
-    static constexpr std::size_t most_columns = 512;  // of a panel; c is read and written once for each
+    static constexpr std::size_t most_columns = 512;  // per panel; c is read and written once per panel
     static constexpr char const* label = "tessera::matmul::distributed::product";
 
     ranks::Grid grid_;
     ranks::PanelBroadcast<Exec, T> panels_;
-    double moved_;  // bytes, of all ranks
+    double moved_;  // bytes that all ranks send
     std::optional<First> first_;
     std::map<std::size_t, Further> further_;  // by the panel's width
   };

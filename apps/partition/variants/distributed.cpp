@@ -1,10 +1,10 @@
 /// \file
-/// On several ranks: each partitions its block (kernels/partition.hpp), which gives it two runs, the left and the right
-/// elements. These go to the ranks that have their places: first all left elements, in the order of the ranks, then all
-/// right ones (ranks/runs_to_places.hpp). Traffic 3n, then n to other ranks.
+/// On several ranks: each rank partitions its block (kernels/partition.hpp) into two runs, the left and the right
+/// elements. They go to the ranks that own their places: first all left elements, in the order of the ranks, then all
+/// right elements (ranks/runs_to_places.hpp). Traffic 3n, then n to other ranks.
 ///
-/// Example, left is < 5, 2 ranks: 3 7 1 | 8 9 2 -> 3 1 7 | 2 8 9, lefts 2 and 1: the second rank's left one goes to place 2, the
-/// first one's right one to place 3. 3 1 2 | 7 8 9.
+/// Example, left is < 5, 2 ranks: 3 7 1 | 8 9 2 -> 3 1 7 | 2 8 9, with 2 and 1 left elements: the second rank's left
+/// element goes to place 2, the first rank's right element to place 3. Result: 3 1 2 | 7 8 9.
 
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Distributed {
 
     void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
                     OutputOn<Partition, Exec, T> const& output) {
-      if (output.left_count.extent(0) == 0) return;  // no element, no segment, on any rank
+      if (output.left_count.extent(0) == 0) return;  // no elements and no segments on any rank
       auto const count = Kokkos::subview(output.left_count, 0);
       if (alone()) return split_(exec, input.in, output.values, count);
       split_(exec, input.in, values_, count);
@@ -54,7 +54,7 @@ struct Distributed {
 
    private:
     using Memory = typename Exec::memory_space;
-    // The faster of the two on the machines at hand.
+    // The faster kernel for each kind of device.
     using Split = std::conditional_t<is_gpu<Exec>, kernels::LookBackPartition<Exec, T, LessThanPivot<T>>,
                                      kernels::ReduceThenScatter<Exec, T, LessThanPivot<T>>>;
 
@@ -72,7 +72,7 @@ struct Distributed {
     ranks::Ranks const& ranks_;
     ranks::Block own_;
     Split split_;
-    Array<T*, Memory> values_;  // this rank's elements, left ones first
+    Array<T*, Memory> values_;  // this rank's elements, left elements first
     ranks::RunsToPlaces<Exec, T, 2> to_places_;
     Kokkos::View<std::int64_t, Kokkos::HostSpace> own_lefts_{"tessera::partition::distributed::own_lefts"};
   };

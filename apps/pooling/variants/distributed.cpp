@@ -1,8 +1,10 @@
 /// \file
-/// On several ranks: each folds the windows of its own block, while it receives the last elements of the ranks before
-/// it; then those of its border, which reach back to these. The kernel is kernels/pooling.hpp.
+/// On several ranks: each rank folds the windows of its own block while it receives the last elements of the previous
+/// ranks; then it folds the windows of its border, which reach back to the received elements. The kernel is
+/// kernels/pooling.hpp.
 ///
-/// Example, 2 ranks, sum, window 3: 3 1 4 | 1 5 -> 3 4 8 | 1 6, and of the strip 1 4 1 5 the last two: 6 10.
+/// Example, 2 ranks, sum, window 3: 3 1 4 | 1 5 -> 3 4 8 | 1 6; then the strip 1 4 1 5 gives the last two outputs, 6
+/// 10.
 
 #include <algorithm>
 #include <utility>
@@ -54,7 +56,7 @@ struct Distributed {
    private:
     using Sum = kernels::WindowFold<Exec, T, collective::Sum<T>>;
     using Max = kernels::WindowFold<Exec, T, collective::Max<T>>;
-    // One for the block, and one for the strip.
+    // One fold for the block, and one for the strip.
     using Folds = std::variant<std::pair<Sum, Sum>, std::pair<Max, Max>>;
 
     [[nodiscard]] static Folds chosen(Exec const& exec, InputOn<Pooling, Exec, T> const& input, std::size_t strip) {

@@ -1,10 +1,10 @@
 /// \file
-/// On several ranks: each sums its own block, learns from the others what lies before it, and scans its block in one pass that
-/// begins with that (kernels/scan.hpp). Traffic 3n: the block is read twice and written once (scanning first, and adding
-/// afterwards, would take 4n). On one rank there is only the scan, 2n.
+/// On several ranks: each rank sums its own block, gets the sum of all blocks before it, and scans its block in one
+/// pass that begins with this sum (kernels/scan.hpp). Traffic 3n: the block is read twice and written once (scanning
+/// first and adding afterwards would take 4n). One rank only scans, 2n.
 ///
 /// In a segmented scan a rank passes on only the total from its last segment's head on, and only its elements before
-/// its first head use what it receives. A rank without a head adds its total to what it receives, and passes that on.
+/// its first head use the received sum. A rank without a head passes on the received sum plus its own total.
 ///
 /// Example, 2 ranks, sum: 1 2 3 | 4 5 -> totals 6 9, before 0 6 -> 1 3 6 | 10 15.
 
@@ -26,18 +26,18 @@ struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
                                     .summary = "sums of ranks, what lies before each, a scan on top of it: 3n traffic",
-                                    // The scan is look_back's.
+                                    // The same scan as in look_back.
                                     .deterministic = false,
                                     .ordered_by = "arrival"};
 
-  /// What a rank passes on: its total, or, if a segment's head is on this rank, that of its last segment.
+  /// The value that a rank passes on: its total, or the total of its last segment if a segment's head is on this rank.
   template <class T>
   struct Total {
     T value;
     bool has_head;
   };
 
-  /// For max and min, which round nothing. Index: the element.
+  /// For max and min, which do not round. Index: the element.
   template <class T, class In>
   struct Extreme {
     using value_type = T;
@@ -85,7 +85,7 @@ struct Distributed {
     }
 
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "out"}}; }
-    /// Counted: the scan's own, a rank's sum, and the additions of the ranks before.
+    /// Counts the scan's own steps, a rank's sum, and the additions of the previous ranks.
     [[nodiscard]] double rounding_steps() const {
       double const of_scan = std::visit([](auto const& scan) { return scan.rounding_steps(); }, scan_);
       return of_scan + sum_.rounding_steps(0) + ranks_.count();
@@ -95,7 +95,8 @@ struct Distributed {
     }
 
    private:
-    // Where the last segment begins whose head is among the elements [first, first + n), as an index of this rank.
+    // Returns the begin of the last segment whose head is among the elements [first, first + n), as an index of this
+    // rank.
     [[nodiscard]] static std::optional<std::size_t> last_head(std::size_t first, std::size_t n, std::size_t segment) {
       if (segment == 0 || n == 0) return std::nullopt;
       std::size_t const head = (first + n - 1) / segment * segment;
@@ -134,7 +135,7 @@ struct Distributed {
 
     ranks::Ranks const& ranks_;
     AnyOp op_;
-    std::size_t first_;  // of this rank's elements
+    std::size_t first_;  // index of this rank's first element
     std::size_t n_;
     std::optional<std::size_t> tail_;
     kernels::SinglePassSum<Exec, T, 1, kernels::Itself<T>> sum_;

@@ -1,8 +1,8 @@
 /// \file
-/// On several ranks: rows need nothing from others (kernels/softmax.hpp). If a group is a column, or all elements, each
-/// rank finds {max, sum} of its parts of the groups. These are merged in the order of the ranks, so that all ranks have
-/// the same result; then each writes its part. There are two launches, between which the ranks exchange messages:
-/// kernels/column_softmax.hpp, kernels/split_softmax.hpp.
+/// On several ranks: rows need no communication (kernels/softmax.hpp). If a group is a column, or all elements, each
+/// rank computes {max, sum} of its parts of the groups. The pairs are merged in the order of the ranks, so all ranks
+/// have the same result; then each rank writes its part. The ranks exchange messages between the two launches
+/// (kernels/column_softmax.hpp, kernels/split_softmax.hpp).
 ///
 /// Example, 1 2 | 3 4 on two ranks: {2, 1 + e^-1} and {4, 1 + e^-1} -> {4, 1.5530} -> 0.0321 0.0871 | 0.2369 0.6439.
 
@@ -53,7 +53,7 @@ struct Distributed {
               softmax(exec, x, y);
             } else if (ranks_ == 1) {  // nothing to merge on the host
               softmax(exec, x, y);
-            } else if (x.size() == 0) {  // nothing to write, and nothing to tell the others
+            } else if (x.size() == 0) {  // nothing to write, nothing to send
               std::ranges::fill(of_ranks_.values(), Sum{});
               of_ranks_.reduce();
             } else {
@@ -63,7 +63,7 @@ struct Distributed {
           softmax_);
     }
 
-    /// Counted: the kernel's own; on several ranks the chunks of a rank, as a tree, and the ranks.
+    /// Counts the kernel's own steps; on several ranks also the merges of a rank's chunks (a tree) and of the ranks.
     [[nodiscard]] double rounding_steps() const {
       return std::visit(
           [&]<class Kernel>(Kernel const& softmax) {
@@ -103,7 +103,7 @@ struct Distributed {
       auto const host = Kokkos::subview(host_, std::pair<std::size_t, std::size_t>(0, sums.size()));
       Kokkos::deep_copy(exec, host, sums);
       exec.fence("tessera::softmax::distributed: own sums");
-      // Merges neighbouring chunks, then pairs of these, and so on.
+      // Merges neighbouring chunks, then pairs of the results, and so on.
       std::size_t const chunks = sums.size() / groups_;
       for (std::size_t stride = 1; stride < chunks; stride *= 2) {
         for (std::size_t c = 0; c + stride < chunks; c += 2 * stride) {
@@ -119,7 +119,7 @@ struct Distributed {
       Kokkos::deep_copy(exec, sums, host);
     }
 
-    // How many sums the kernel has in memory, for all chunks.
+    // Returns the number of sums that the kernel has in memory, for all chunks.
     [[nodiscard]] std::size_t most_sums() const {
       return std::visit(
           [&]<class Kernel>(Kernel const& softmax) -> std::size_t {
@@ -133,7 +133,7 @@ struct Distributed {
     }
 
     int ranks_;
-    std::size_t groups_;  // that cross ranks
+    std::size_t groups_;  // groups that cross ranks
     std::variant<Rows, Columns, All> softmax_;
     Kokkos::View<Sum*, Kokkos::HostSpace> host_;
     ranks::OrderedReduction<Sum, Merge> of_ranks_;  // {max, sum} of each group

@@ -1,9 +1,9 @@
 /// \file
-/// On several ranks: each transposes its rows (kernels/transpose.hpp), so that the elements for any other rank are
-/// contiguous. Then an all-to-all gives every rank its parts, and it puts these beside each other.
+/// On several ranks: each rank transposes its rows (kernels/transpose.hpp), so that the elements for any other rank are
+/// contiguous. Then an all-to-all gives every rank its parts, which it puts side by side.
 ///
-/// Example, 2 ranks: rank 0 has 1 2 3, rank 1 has 4 5 6. Transposed: 1 | 2 | 3 and 4 | 5 | 6. Rank 0, which is to have two rows
-/// of the output, gets 1 | 2 and 4 | 5, and makes 1 4 | 2 5 of them. Rank 1 makes 3 6.
+/// Example, 2 ranks: rank 0 has 1 2 3, rank 1 has 4 5 6. Transposed: 1 | 2 | 3 and 4 | 5 | 6. Rank 0 owns two rows of
+/// the output: it gets 1 | 2 and 4 | 5 and makes 1 4 | 2 5. Rank 1 makes 3 6.
 
 #include <cstddef>
 #include <cstdint>
@@ -60,15 +60,15 @@ struct Distributed {
         put(exec, ranks::block_of(rows_, ranks_.count(), rank), output.out);
     }
 
-    /// Copies a rank's part to these columns of the output. Public because a device kernel may not be launched from a
-    /// private function.
+    /// Copies a rank's part to these columns of the output. Public because CUDA allows no device lambda in a private
+    /// function.
     template <class Out>
     void put(Exec const& exec, ranks::Block cols, Out const& out) const {
       if (cols.size() == 0 || own_cols() == 0) return;
       using Part = Kokkos::View<T**, Kokkos::LayoutRight, Memory, Kokkos::MemoryUnmanaged>;
       Part const part(parts_.data() + cols.begin * own_cols(), own_cols(), cols.size());
       auto const first = static_cast<std::int64_t>(cols.begin);
-      // Not deep_copy, which reaches a tenth of a GPU's bandwidth on columns of a matrix.
+      // deep_copy reaches only a tenth of a GPU's bandwidth on columns of a matrix.
       Kokkos::parallel_for(
           "tessera::transpose::distributed::put",
           kernels::columns_first<std::int64_t>(exec, kernels::mdrange_tiles<Exec>(own_cols(), cols.size())),
@@ -80,14 +80,14 @@ struct Distributed {
     [[nodiscard]] std::size_t own_cols() const { return ranks_.block(cols_).size(); }
 
     ranks::Ranks const& ranks_;
-    std::size_t rows_;  // of all ranks
+    std::size_t rows_;  // on all ranks
     std::size_t cols_;
     kernels::Transpose<Exec, T> move_;
     Array<T**, Memory> moved_;  // this rank's rows as columns
     Array<T*, Memory> parts_;   // the parts from all ranks, one after the other
     ranks::Bulk<Exec> bulk_;
-    std::vector<ranks::Message> sent_;      // to each rank its rows of the output
-    std::vector<ranks::Message> received_;  // from each the columns that are its rows
+    std::vector<ranks::Message> sent_;      // to each rank: its rows of the output
+    std::vector<ranks::Message> received_;  // from each rank: the columns that were its rows
   };
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// On several ranks: each adds its own blocks, and exchanges nothing with others. The kernel is kernels/transform.hpp.
+/// On several ranks: each rank adds its own blocks. Ranks exchange nothing. The kernel is kernels/transform.hpp.
 
 #include "../problem.hpp"
 
