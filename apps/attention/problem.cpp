@@ -80,13 +80,13 @@ T Attention::element(Draw const& draw, Parameters const& parameters) {
   T const random = drawn<T>(draw);
   if (draw.data == DataKind::adversarial) return random;
   if (draw.data == DataKind::random) return draw.field == 1 ? random / 2 : random;
-  // Keys fall into classes, one of each in as many neighbours; an exact query looks at one of them.
+  // Keys have classes; each run of `classes` neighbours has one key of each class. An exact query selects one class.
   Shape const& q = draw.shapes->at(0);
   std::size_t const keys = draw.shapes->at(1)[0];
   std::size_t const dim = q[1];
   std::size_t const exact_queries = (q[0] + 1) / 2;
   std::size_t const classes = std::bit_floor(std::clamp<std::size_t>(std::min(exact_queries, dim / 2), 1, 4));
-  // Behind a column for each class come pairs of columns whose keys agree, so that opposite queries cancel.
+  // After one column per class come pairs of columns with equal keys, so that opposite elements of a query cancel.
   std::size_t const pairs = (dim - classes) / 2;
   std::size_t const row = draw.index / dim;
   std::size_t const col = draw.index % dim;
@@ -109,7 +109,7 @@ T Attention::element(Draw const& draw, Parameters const& parameters) {
     std::uint64_t const turn = random_bits(draw.seed, 7, row / classes);
     return (row + turn) % classes == col ? T(0) : T(-0.5);
   }
-  // As large as their sum over a class of keys may be, a float.
+  // Values are so small that a float holds their sum over a class of keys.
   std::uint64_t const most = (std::uint64_t{1} << 22) / std::bit_ceil(std::max<std::size_t>(1, keys / classes));
   std::uint64_t const values = std::clamp<std::uint64_t>(most, 4, 64);
   return static_cast<T>(1 + (random_bits(draw.seed, draw.field, draw.index) >> 32) % values) / 8;

@@ -3,40 +3,43 @@
 /// values, in double for float and in long double for double.
 ///
 /// Error bound. With s_j = scale * sum_c q_c k_jc, M = max s_j, p_j = e^(s_j - M) / sum e^(s_i - M), a variant's
-/// weights carry relative errors e_j, whatever the order of its operations:
+/// weights have relative errors e_j, in any order of operations:
 ///   - s_j has the error of a dot product and of a factor, (d + 1) u |scale| sum_c |q_c k_jc| (Higham, Accuracy and
 ///     Stability of Numerical Algorithms, 3.1), which the exponential makes relative;
-///   - s_j minus a maximum is rounded: |s_j - M| u. A variant that goes through several maxima multiplies exponentials of
-///     their differences, and since maxima only rise, their arguments sum up to M - s_j;
+///   - s_j minus a maximum is rounded: |s_j - M| u. A variant that goes through several maxima multiplies exponentials
+///     of their differences; maxima only rise, so the arguments add up to M - s_j;
 ///   - the exponential itself: 4 u.
-/// A weighted mean moves by at most sum_j p_j e'_j (|v_jc| + |out_c|) / (1 - E), e'_j = e^(e_j) - 1, E = sum_j p_j
-/// e'_j, and never out of the range of the values. That is the offset. The chain of additions and of rescalings, in the
-/// sum of weights and in that of weighted values, is the variant's: its scale is sum_j p_j |v_jc| + |out_c|. Weights
-/// below the normal range lose at most a smallest denormal each.
+/// A weighted mean moves by at most sum_j p_j e'_j (|v_jc| + |out_c|) / (1 - E), with e'_j = e^(e_j) - 1 and E = sum_j
+/// p_j e'_j, and it stays in the range of the values. This is the offset. The chain of additions and rescalings in the
+/// sum of weights and in the sum of weighted values depends on the variant; its scale is sum_j p_j |v_jc| + |out_c|.
+/// Weights below the normal range lose at most one smallest denormal each.
 ///
-/// Exact sums. A query's scores are exact if their products lie on a grid and sums of their magnitudes within the dtype's
-/// precision of it, and scale is a power of two: then neither the scores nor their differences add to e_j, and the
-/// exponential of a difference of 0 is 1. If besides m keys have the largest score, m a power of two, the weights of all
-/// others sum up to so little that a single 1, and with it the smallest sum of values (which are positive, on a grid of
-/// their own), absorbs them and their errors, then both sums are exact in any order, with or without the division by m
-/// first: the scale is 0, and the offset 2 u |out_c|.
+/// Exact sums. A query's scores are exact if scale is a power of two and the products lie on a grid on which the dtype
+/// holds the sums of their magnitudes. Then neither the scores nor their differences add to e_j, and the exponential of
+/// a difference of 0 is 1. Both sums are exact in any order, with or without a division by m first, if also
+///   - m keys have the largest score, with m a power of two;
+///   - the other keys' weights are so small in total that rounding absorbs them and their errors when they are added to
+///     a single 1, and to the smallest sum of values (the values are positive and lie on their own grid).
+/// The scale is then 0, and the offset 2 u |out_c|.
 ///
-/// Factors of bfloat16 (float only). A variant that rounds q, k, v and its weights to bfloat16 has b = 2^-8 of each (to nearest,
-/// 8 significant bits), where they have more bits than 8: b_q, b_k, b_v, else 0. Then
-///   - s_j is off by a_j = ((1 + b_q) (1 + b_k) (1 + 40 u ceil(d / 16)) - 1) |scale| sum_c |q_c k_jc|, with what a matrix unit
-///     cuts off of sums; and by 4 u (|s_j - M| + max_i |scale| sum_c |q_c k_ic| + 3), if the exponent is one multiply-add of the
-///     score, weights are relative to a score that may be up to ln 2 below M, and the exponential is off by 4 u;
-///   - the weight is rounded: e'_j = (1 + b) e^(a_j) - 1, and the same weights are summed and multiplied by the values. The mean
-///     then moves by sum_j p_j e_j (v_j - out) / (1 + sum_j p_j e_j), at most sqrt(sum_j p_j e'_j^2) sqrt(sum_j p_j v_j^2 -
-///     out^2) / (1 - E) by Cauchy and Schwarz: that values with a mean of their own do not cost more than others is worth it
-///     here. Never out of the values' range;
-///   - the values are rounded: b_v times the mean of |v|, with the weights as they are.
-/// Weights below the normal range may become 0. For large scores the bound is the range of the values, and sees little: such rows
-/// are weak. Queries whose sums are exact stay so if q, k and v have 8 bits at most: a weight of 1 is 1, also where the exponent is
-/// off by the rounding of a largest score of up to 2^12.
+/// Factors of bfloat16 (float only). A variant that rounds q, k, v and its weights to bfloat16 (to nearest, 8
+/// significant bits) makes a relative error of b = 2^-8 in each of them: b_q, b_k and b_v, which are 0 for inputs of at
+/// most 8 bits. Then
+///   - s_j is off by a_j = ((1 + b_q) (1 + b_k) (1 + 40 u ceil(d / 16)) - 1) |scale| sum_c |q_c k_jc|, including the
+///     truncation in a matrix unit; and by 4 u (|s_j - M| + max_i |scale| sum_c |q_c k_ic| + 3), if the exponent is one
+///     multiply-add of the score, weights are relative to a score up to ln 2 below M, and the exponential is off by 4
+///     u;
+///   - the weight is rounded: e'_j = (1 + b) e^(a_j) - 1, and the same weights are summed and multiplied by the values.
+///     The mean moves by sum_j p_j e_j (v_j - out) / (1 + sum_j p_j e_j), which is at most sqrt(sum_j p_j e'_j^2)
+///     sqrt(sum_j p_j v_j^2 - out^2) / (1 - E) (Cauchy and Schwarz). This form does not grow with the mean of the
+///     values. The mean stays in the values' range;
+///   - the values are rounded: b_v times the mean of |v|, with the weights unchanged.
+/// Weights below the normal range may become 0. For large scores the bound is the range of the values and detects
+/// little; these rows are weak. Queries with exact sums stay exact if q, k and v have at most 8 bits: a weight of 1 is
+/// exactly 1, even if the exponent is off by the rounding of a largest score of up to 2^12.
 ///
-/// What nobody can know is not asked: where a product may overflow, or a mean that is rounded; where a value that is no number meets a weight so
-/// small that it is 0 in one order and not in another.
+/// An element is not checked if its result depends on the order of operations: if a product or a rounded mean may
+/// overflow, or if a value that is infinite or NaN meets a weight so small that it is 0 in some orders only.
 
 #include <algorithm>
 #include <bit>
@@ -62,15 +65,15 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
 
-// The scores of one query with their errors, and what becomes of them.
+// The scores of one query with their errors; later its weights.
 template <class T>
 struct Weights {
-  std::vector<Wide<T>> score;      // then the weight
-  std::vector<Wide<T>> magnitude;  // of the products, then e' of the weight
+  std::vector<Wide<T>> score;      // later the weight
+  std::vector<Wide<T>> magnitude;  // of the products; later e' of the weight
   bool may_overflow = false;
-  bool exact = false;  // scores and their differences
-  double ones = 0;     // keys with the largest score
-  double rest = 0;     // sum of the others' exponentials
+  bool exact = false;  // scores and their differences are exact
+  double ones = 0;     // number of keys with the largest score
+  double rest = 0;     // sum of the other keys' exponentials
   // With factors of bfloat16:
   bool bfloat16_exact = false;  // q and the largest score allow exact sums
   double bfloat16_error = 0;    // mean of e'
@@ -79,12 +82,12 @@ struct Weights {
 
 constexpr double bfloat16_unit = 0x1p-8;
 
-// True if bfloat16 holds every element.
+// Returns whether bfloat16 holds every element.
 bool have_bfloat16s(float const* values, std::size_t n) {
   return std::all_of(values, values + n, [](float x) { return (std::bit_cast<std::uint32_t>(x) & 0xffffU) == 0; });
 }
 
-// Where an element's bounds go.
+// Places for an element's bounds.
 struct Bounds {
   double* scale;
   double* offset;
@@ -132,7 +135,7 @@ class Oracle {
     }
   }
 
-  // Queries have nothing to do with each other: each is a serial loop, several run side by side.
+  // Queries are independent: each is a serial loop, and several run in parallel.
   void answer(T const* q, std::size_t queries, ExpectedField& out) const {
     for_blocks(queries, 1, [&](std::size_t b, std::size_t, std::size_t) {
       Bounds bfloat16{};
@@ -142,7 +145,7 @@ class Oracle {
   }
 
  private:
-  // One query: its row of the result, with bounds.
+  // Computes the row of the result for one query, with bounds.
   void answer(T const* q, double* value, Bounds const& bounds, [[maybe_unused]] Bounds const& bfloat16) const {
     auto const [bound_scale, offset] = bounds;
     Weights<T> weights;
@@ -184,7 +187,7 @@ class Oracle {
         bound_scale[c] = 0;
         offset[c] += 2 * unit_roundoff(dtype_of<T>) * std::abs(value[c]);
       }
-      // So close to the end of the range that weights which add up to slightly more than 1 may lead beyond it.
+      // Near the end of the range the mean may overflow, because rounded weights may add up to slightly more than 1.
       auto const most = static_cast<double>(std::numeric_limits<T>::max());
       bool const may_overflow = !(static_cast<double>(magnitude[c]) * (1 + growth_) + offset[c] <= most);
       if (std::isfinite(value[c]) && may_overflow) unknown[c] = true;
@@ -202,7 +205,7 @@ class Oracle {
     }
   }
 
-  // The bounds of an element where factors are rounded to bfloat16; its sums of p |v| and of p v^2 are `magnitude`, `square`.
+  // Sets an element's bounds for factors rounded to bfloat16. `magnitude` and `square` are its sums of p |v| and p v^2.
   void bound_bfloat16(Weights<T> const& weights, std::size_t c, double value, double magnitude, double square,
                       Bounds const& bounds) const {
     double const range = highest_[c] - lowest_[c];
@@ -210,7 +213,7 @@ class Oracle {
     double const error = weights.bfloat16_error;
     bool const is_small = error < 0.5;
     double const moving = is_small ? std::sqrt(weights.bfloat16_square) / (1 - error) : 0;
-    // The difference is off by the roundings of both.
+    // The difference includes the rounding errors of both terms.
     double const spread = std::max(0.0, square - value * value) + 2 * static_cast<double>(n_ + 8) * 0x1p-53 * square;
     double const moved = is_small ? std::min(moving * std::sqrt(spread), range) : range;
     double const mean = is_small ? std::min(magnitude + moving * std::sqrt(square), largest) : largest;
@@ -272,7 +275,7 @@ class Oracle {
     [[maybe_unused]] auto const of_exponent = [&](W below) { return 4 * u * (std::abs(below) + size * widest + 3); };
     W total = 0;
     for (std::size_t j = 0; j < n_; ++j) {
-      W const below = score[j] - largest;  // NaN where all are -infinity, or one is +infinity
+      W const below = score[j] - largest;  // NaN if all are -infinity or one is +infinity
       score[j] = std::exp(below);
       total += score[j];
       if (below == 0) {
@@ -284,7 +287,7 @@ class Oracle {
       if (weights.exact) error = below == 0 ? W(0) : 4 * u;
       if constexpr (has_bfloat16)
         add_bfloat16(of_unit * size * magnitude[j] + of_exponent(below), score[j], below, weights);
-      // Of a weight that is 0 nothing can be lost but what the denormals allow.
+      // A weight of 0 has no relative error; the allowance for denormals covers it.
       magnitude[j] = score[j] == 0 ? W(0) : std::expm1(std::min(error, W(700)));
     }
     for (std::size_t j = 0; j < n_; ++j) score[j] /= total;
@@ -292,14 +295,14 @@ class Oracle {
     weights.bfloat16_square /= static_cast<double>(total);
   }
 
-  // A weight, e^below, that is off by a factor of up to e^error, and rounded.
+  // Adds a weight, e^below, that is off by a factor of up to e^error, and rounded.
   static void add_bfloat16(W error, W weight, W below, Weights<T>& weights) {
     if (error < W(50)) {
       double const relative = (1 + bfloat16_unit) * std::exp(static_cast<double>(error)) - 1;
       double const moved = static_cast<double>(weight) * relative;
       weights.bfloat16_error += moved;
       weights.bfloat16_square += moved * relative;
-    } else {  // nothing that is 0 now need be
+    } else {  // a weight that is 0 here may be larger in a variant
       weights.bfloat16_error += 2 * std::exp(static_cast<double>(std::min(below + error, W(700))));
       weights.bfloat16_square += 2 * std::exp(static_cast<double>(std::min(below + 2 * error, W(700))));
     }
@@ -309,8 +312,8 @@ class Oracle {
   std::size_t n_;
   std::size_t d_;
   double scale_;
-  double growth_;          // of a sum's magnitude, by all roundings
-  std::vector<T> turned_;  // k, transposed: the compiler makes vectors of neighbouring keys
+  double growth_;          // relative growth of a sum's magnitude by all roundings
+  std::vector<T> turned_;  // k, transposed, so that the compiler vectorises over neighbouring keys
   std::vector<double> lowest_;
   std::vector<double> highest_;
   verify::Grid k_grid_;

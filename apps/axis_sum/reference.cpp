@@ -1,16 +1,16 @@
 /// \file
-/// The serial oracle of axis_sum: a loop over the elements of a piece, every sum in twice double precision.
+/// The serial oracle of axis_sum: a loop over the elements of a piece, with every sum in twice double precision.
 ///
-/// Where all elements of a row or column lie on one grid, and their sum of magnitudes within the dtype's precision of it,
-/// every partial sum is exact in any order (verify/grid.hpp): the result must be equal, scale 0.
+/// If all elements of a row or column lie on one grid on which the dtype holds the sum of their magnitudes, every
+/// partial sum is exact in any order (verify/grid.hpp): results must be equal, scale 0.
 ///
-/// Error bound otherwise. The elements of a row or column are added in some tree of additions: with k the longest chain of them
-/// and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |a| (Higham, Accuracy and Stability of Numerical
-/// Algorithms, 4.2). So the scale is that sum; k is the variant's. Nothing is lost to underflow: a sum of two numbers
-/// that comes out below the normal range is exact. Where terms of both signs exceed the dtype's range, a partial
-/// sum may overflow in one order and not in another: nothing can be asked (scale infinity, verify/wide.hpp). The products with ones that a
-/// library makes are exact, and NaN and infinities go through them unchanged. Of half and bfloat16 all that is float's, and a sum
-/// is rounded to the dtype once, when it is stored.
+/// Error bound otherwise. The elements of a row or column are added in some tree of additions. With k the longest chain
+/// of additions and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |a| (Higham, Accuracy and Stability
+/// of Numerical Algorithms, 4.2). The scale is sum |a|; the variant reports k. Underflow loses nothing: a sum of two
+/// numbers below the normal range is exact. If terms of both signs exceed the dtype's range, a partial sum may overflow
+/// in some orders only; the element is not checked (scale infinity, verify/wide.hpp). A library's products with ones
+/// are exact, and pass on NaN and infinities. half and bfloat16 are summed in float and rounded once, when they are
+/// stored.
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ namespace tessera::axis_sum {
 
 namespace {
 
-// What the oracle knows of a sum.
+// A sum of the oracle.
 struct Sum {
   verify::ExactSum value;
   verify::ExactSum magnitude;
@@ -52,7 +52,7 @@ std::vector<Sum> sums_of(AxisSum::Input<T, Kokkos::HostSpace> const& input) {
   bool const along_rows = input.parameters.axis == 1;
   std::size_t const lines = along_rows ? rows : cols;
   if (rows == 0 || cols == 0) return std::vector<Sum>(lines);
-  // Pieces of some lines, each a serial loop, several side by side. The pieces of a line are added in their order.
+  // Each piece of some lines is a serial loop; several run in parallel. The pieces of a line are added in their order.
   std::size_t const of_piece_rows = along_rows ? std::max<std::size_t>(1, part_elements() / cols) : part_elements();
   std::size_t const of_piece_cols = along_rows ? part_elements() : 64;  // whole cache lines
   std::size_t const down = blocks_in(rows, of_piece_rows);
@@ -128,7 +128,7 @@ std::vector<ExpectedField> AxisSum::reference(Input<T, Kokkos::HostSpace> const&
   return expected<T>(sums_of(input));
 }
 
-// Sums of rows are this rank's alone; those of columns the sums of all ranks'.
+// Sums of rows need only this rank; sums of columns are added over all ranks.
 template <class T>
 std::vector<ExpectedField> AxisSum::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
                                                       std::vector<ranks::Block> const&, ranks::Part const& part) {

@@ -24,7 +24,7 @@ struct Parameters {
   ButterflyOp op = ButterflyOp::max;
   std::int64_t segment = 32;  ///< elements, up to 1024; 0: the whole array is one segment
   std::int64_t team = 0;      ///< threads; 0: the variant's choice
-  std::size_t first = 0;  ///< first element's index; not 0 in references of a part of the array (core/problem.hpp)
+  std::size_t first = 0;      ///< first element's index; not 0 in references of a part of the array (core/problem.hpp)
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };

@@ -25,7 +25,7 @@ void one_segment(ButterflyOp op, T const* x, std::size_t count, double* out) {
   }
   T max = x[0];
   T min = x[0];
-  T not_a_number = T(0);  // or a NaN that was met
+  T not_a_number = T(0);  // or the NaN that was found
   for (std::size_t i = 0; i < count; ++i) {
     max = x[i] > max ? x[i] : max;
     min = x[i] < min ? x[i] : min;
@@ -44,7 +44,7 @@ std::vector<ExpectedField> Butterfly::reference(Input<T, Kokkos::HostSpace> cons
   std::size_t const n = input.in.extent(0);
   std::size_t const segment = input.parameters.segment == 0 ? n : static_cast<std::size_t>(input.parameters.segment);
   ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
-  // Of a part of the array the first segment may have begun before; what comes out of it is not used.
+  // In a part of the array, the first segment may have begun earlier; its result is not used.
   std::size_t count = 0;
   for (std::size_t begin = 0; begin < n; begin += count) {
     count = std::min(segment - (input.parameters.first + begin) % segment, n - begin);

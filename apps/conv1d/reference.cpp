@@ -1,17 +1,17 @@
 /// \file
-/// The serial oracle of conv1d: for each output one loop over the taps that meet an element, products without rounding,
-/// a sum in twice double precision.
+/// The serial oracle of conv1d: one loop per output over the taps that meet an element, with products without rounding
+/// and a sum in twice double precision.
 ///
-/// Where the products of all elements lie on one grid (the product of both inputs' grids), and the sum of magnitudes of
-/// each output within the dtype's precision of it, every partial sum is exact in any order, fused or not
-/// (verify/grid.hpp): results must be equal, and there is no scale.
+/// If the products of all elements lie on one grid (the product of both inputs' grids) on which the dtype holds each
+/// output's sum of magnitudes, every partial sum is exact in any order, fused or not (verify/grid.hpp): results must be
+/// equal, and there is no scale.
 ///
-/// Error bound otherwise. An output is a sum of m products, m at most the length of k: each is rounded once, then there are m - 1
-/// additions on the longest way, so with u the unit roundoff the error is at most ((1 + u)^m - 1) * sum |a[i+j] * k[j]|
-/// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), whether or not multiplications and additions are
-/// fused. So the scale is that sum. A product that underflows loses at most half the smallest denormal, which the
-/// verifier allows for each of the m steps. Where terms of both signs exceed the dtype's range, a partial result may
-/// overflow in one order and not in another: nothing can be asked (scale infinity, verify/wide.hpp).
+/// Error bound otherwise. An output is a sum of m products, with m at most the length of k: each product is rounded
+/// once, and the longest chain has m - 1 additions. With u the unit roundoff the error is at most ((1 + u)^m - 1) * sum
+/// |a[i+j] * k[j]| (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), with or without fused multiply-adds.
+/// The scale is this sum of magnitudes. A product that underflows loses at most half the smallest denormal, which the
+/// verifier allows for each of the m steps. If terms of both signs exceed the dtype's range, a partial result may
+/// overflow in some orders only; the element is not checked (scale infinity, verify/wide.hpp).
 
 #include <algorithm>
 #include <cmath>
@@ -34,8 +34,8 @@ std::vector<ExpectedField> Conv1d::reference(Input<T, Kokkos::HostSpace> const& 
   std::size_t const n = input.a.extent(0);
   std::size_t const taps = input.k.extent(0);
   ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
-  // Parts of the result have nothing to do with each other: each is a serial loop, several run side by side. There is a
-  // scale in the second sweep, for those that need one.
+  // Parts of the result are independent: each is a serial loop, and several run in parallel. The second sweep makes the
+  // scales, if they are needed.
   constexpr std::size_t part = 1 << 16;
   std::vector<double> most(blocks_in(n, part));
   auto const sweep = [&] {

@@ -1,5 +1,5 @@
 /// \file
-/// Parameters of conv2d, and what its shapes say.
+/// The table of conv2d's variants, in the order that --list shows, its parameters, and the work for its shapes.
 
 #include <algorithm>
 #include <string>
@@ -26,7 +26,7 @@ ParameterSpec kernel_extent(std::string name, std::string help) {
           .shapes_generated = true};
 }
 
-/// Pairs of an element and a tap, along one direction, that do not lie beyond the edge:
+/// Returns the number of pairs of an element and a tap, along one direction, that do not lie beyond the edge:
 /// n + (n - 1) + ... with min(n, taps) terms.
 double pairs(std::size_t n, std::size_t taps) {
   auto const terms = static_cast<double>(std::min(n, taps));

@@ -1,17 +1,18 @@
 /// \file
-/// The serial oracle of dot: a loop over a part of the elements, products without rounding, a sum in twice double
-/// precision. Several parts run side by side, and their sums are added in their order.
+/// The serial oracle of dot: a loop over a part of the elements, with products without rounding and a sum in twice
+/// double precision. Several parts run in parallel, and their sums are added in their order.
 ///
-/// Where all products lie on one grid, and the sum of their magnitudes within the dtype's precision of it, every partial
-/// sum is exact in any order, fused or not (verify/grid.hpp): the result must be equal, scale 0.
+/// If all products lie on one grid on which the dtype holds the sum of their magnitudes, every partial sum is exact in
+/// any order, fused or not (verify/grid.hpp): results must be equal, scale 0.
 ///
-/// Error bound otherwise. Each product is rounded once, then summed in a tree of additions: with k - 1 the longest chain of
-/// additions and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |a[i] * b[i]| (Higham, Accuracy and
-/// Stability of Numerical Algorithms, 3.1), whether or not multiplications and additions are fused. So the scale is
-/// that sum; k is the variant's. A product that underflows loses at most half the smallest denormal: the verifier
-/// allows one a step, and the n - k others are covered by adding n of them to the scale, in units of u. Where terms
-/// of both signs exceed the dtype's range, a partial result may overflow in one order and not in another: nothing can
-/// be asked (scale infinity, verify/wide.hpp). Of half and bfloat16 all that is float's, and the sum is rounded to the dtype once, when it is stored.
+/// Error bound otherwise. Each product is rounded once, then summed in a tree of additions. With k - 1 the longest
+/// chain of additions and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |a[i] * b[i]| (Higham,
+/// Accuracy and Stability of Numerical Algorithms, 3.1), with or without fused multiply-adds. The scale is this sum of
+/// magnitudes; the variant reports k. A product that underflows loses at most half the smallest denormal: the verifier
+/// allows one denormal per step, and n denormals added to the scale, in units of u, cover the other n - k products. If
+/// terms of both signs exceed the dtype's range, a partial result may overflow in some orders only; the result is not
+/// checked (scale infinity, verify/wide.hpp). half and bfloat16 are computed in float and rounded once, when the sum is
+/// stored.
 
 #include <cmath>
 #include <cstdint>
@@ -29,12 +30,12 @@ namespace tessera::dot {
 
 namespace {
 
-// What the oracle knows of a range of i.
+// The oracle's sums over a range of i.
 template <class T>
 struct Sums {
   verify::ExactSum sum;
   verify::SumProof proof;
-  verify::ExactSum magnitude;  // so that it does not depend on the parts either
+  verify::ExactSum magnitude;  // exact, so that it does not depend on the parts
   double terms = 0;
   std::uint32_t wrapped = 0;
 

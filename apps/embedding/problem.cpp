@@ -34,7 +34,7 @@ std::vector<ParameterSpec> Embedding::parameters() {
   return {
       shape_parameter("batch", "sequences B of the generated idx; 0: at most 8, from --size = B * L * E", any),
       shape_parameter("length", "indices L of each sequence; 0: from --size", any),
-      // Indices beyond the table are drawn up to twice its rows: they are int32, too.
+      // Indices beyond the table are drawn up to twice its rows, and int32 must hold them.
       shape_parameter("vocabulary", "rows V of the generated table; 0: 10000", 1 << 30),
       shape_parameter("width", "elements E of a row of the generated table; 0: at most 512, from --size", any),
       team_parameter(),
@@ -57,7 +57,7 @@ Embedding::Parameters Embedding::Parameters::from(ParameterMap const& map) {
 
 std::vector<Shape> Embedding::input_shapes(std::size_t size, Parameters const& parameters) {
   auto const rows = static_cast<std::size_t>(parameters.table_rows());
-  // What is given, divided out of what is left; a row of one element at least.
+  // Divides the given extents out of the size; a row has at least one element.
   std::size_t left = size;
   auto const take = [&](std::string const& name, std::int64_t given) {
     auto const extent = static_cast<std::size_t>(given);

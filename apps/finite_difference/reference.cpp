@@ -1,9 +1,9 @@
 /// \file
-/// The serial oracle of finite_difference: one subtraction an element, in double.
+/// The serial oracle of finite_difference: one subtraction per element, in double.
 ///
-/// Error bound: none. A variant makes one subtraction, and IEEE 754 rounds it in one way only: of floats the difference in double,
-/// rounded to float, is that (2 * 24 + 2 bits are enough for it: Figueroa, When is double rounding innocuous?, 1995); of
-/// doubles it is the difference itself. The last element of a segment is 0.
+/// Error bound: none. A variant makes one subtraction, which IEEE 754 rounds in exactly one way. A float difference
+/// equals the difference in double rounded to float (2 * 24 + 2 bits suffice: Figueroa, When is double rounding
+/// innocuous?, 1995); a double difference is the difference itself. The last element of a segment is 0.
 
 #include <cstdint>
 #include <type_traits>
@@ -20,7 +20,7 @@ std::vector<ExpectedField> FiniteDifference::reference(Input<T, Kokkos::HostSpac
   std::size_t const first = input.parameters.first;
   ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
   for (std::size_t i = 0; i + 1 < n; ++i) {
-    if (segment != 0 && (first + i + 1) % segment == 0) continue;  // the next element is another segment's
+    if (segment != 0 && (first + i + 1) % segment == 0) continue;  // the next element belongs to the next segment
     if constexpr (std::is_integral_v<T>) {
       std::uint32_t const bits = static_cast<std::uint32_t>(input.in(i + 1)) - static_cast<std::uint32_t>(input.in(i));
       out.value[i] = static_cast<double>(static_cast<std::int32_t>(bits));

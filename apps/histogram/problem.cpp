@@ -38,8 +38,8 @@ void check_floating(Histogram::Parameters const& of) {
   }
 }
 
-// One of 2^16 values, scattered over [0, 1); value number r comes with a probability of log(1 + 1/r) / log(2^16 + 1):
-// of harmonic numbers, the logarithm takes the place.
+// Returns one of 2^16 values, scattered over [0, 1). Value number r has a probability of log(1 + 1/r) / log(2^16 + 1);
+// the logarithm replaces harmonic numbers.
 double zipf_value(double uniform, std::uint64_t seed) {
   constexpr double values = 65536;
   double const rank = std::floor(std::exp(uniform * std::log(values + 1)));

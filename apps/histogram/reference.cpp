@@ -1,8 +1,8 @@
 /// \file
-/// The serial oracle of histogram: a loop over each part of the elements, 64-bit counts.
-/// Counts are exact, so that nothing may differ: the scale is
-/// empty. The rule of the bins (problem.hpp) is restated here: for floats in operations of T, each of which IEEE 754
-/// rounds in one way only; for integers by a division of 64-bit integers.
+/// The serial oracle of histogram: a loop over each part of the elements, with 64-bit counts. Counts are exact, so
+/// results must be equal: the scale is empty. The rule of the bins (problem.hpp) is implemented again here: for floats
+/// with operations in T, each of which IEEE 754 rounds in exactly one way; for integers with a division of 64-bit
+/// integers.
 
 #include <algorithm>
 #include <cstdint>
@@ -31,7 +31,7 @@ std::vector<ExpectedField> Histogram::reference(Input<T, Kokkos::HostSpace> cons
   std::vector<std::int64_t> counts(bins, 0);
   std::int64_t outside = 0;
   std::mutex together;
-  // Parts with counts of their own, several side by side: so large that these cost little beside the elements.
+  // Each part has its own counts, and several run in parallel. Parts are so large that the counts cost little.
   for_blocks(input.in.extent(0), std::max(32 * part_elements(), 16 * bins),
              [&](std::size_t, std::size_t begin, std::size_t end) {
                std::vector<std::int64_t> own(bins, 0);
@@ -63,7 +63,7 @@ template <class T>
 std::vector<ExpectedField> Histogram::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
                                                         std::vector<ranks::Block> const&, ranks::Part const& part) {
   std::vector<ExpectedField> fields = reference<T>(input);
-  for (ExpectedField& field : fields) part.ranks.sum(std::span<double>(field.value));  // of whole numbers below 2^53
+  for (ExpectedField& field : fields) part.ranks.sum(std::span<double>(field.value));  // exact below 2^53
   return fields;
 }
 

@@ -1,22 +1,25 @@
 /// \file
 /// The serial oracle of lane_broadcast: segment by segment, sums in twice double precision.
 ///
-/// Where all elements lie on one grid g, and the largest of the scales below within the dtype's precision of g (basic) or
-/// g^2 / 4 (shuffle), nothing is rounded in any order (verify/grid.hpp): results must be equal, and there is no scale.
+/// If all elements lie on one grid g, and the dtype holds the largest of the scales below on the grid g (basic) or g^2
+/// / 4 (shuffle), nothing is rounded in any order (verify/grid.hpp): results must be equal, and there is no scale.
 ///
-/// Error bounds otherwise, with u the unit roundoff, S = sum of the magnitudes of the segment's first min(4, L) elements (Higham,
-/// Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1 and 4.2):
+/// Error bounds otherwise, with u the unit roundoff, S = sum of the magnitudes of the segment's first min(4, L)
+/// elements (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1 and 4.2):
 /// - basic: k = 3 additions in any order and one more: |error| <= ((1 + u)^4 - 1) * (|x| + S).
-/// - shuffle: the sum has 3 roundings at most, the pair 1, the product 1: |error| <= ((1 + u)^5 - 1) * (|x_i| + |x_i+1|)
-///   * S / 4. The division by 4 is exact, but where the quotient is below the normal range it loses up to half a
-///   denorm_min, and the product that times the pair's magnitude: an offset of (|x_i| + |x_i+1|) * denorm_min.
+/// - shuffle: the sum has at most 3 roundings, the pair 1, the product 1: |error| <= ((1 + u)^5 - 1) * (|x_i| +
+///   |x_i+1|) * S / 4. The division by 4 is exact unless the quotient is below the normal range; then it loses up to
+///   half a denorm_min, and the product loses this times the pair's magnitude: an offset of (|x_i| + |x_i+1|) *
+///   denorm_min.
 /// - conditional is exact: a maximum, a comparison (x >= m/2 is x >= the next number of the dtype from m/2 upwards), 2x
-///   and the rounded x/2 have one right answer in every bit. A maximum of NaN (any of the first 8 is NaN) compares false.
+///   and the rounded x/2 have one right answer in every bit. A maximum of NaN (any of the first 8 is NaN) compares
+///   false.
 ///
-/// Where a sum of terms of both signs, or a factor of a product, may exceed the dtype's range, an intermediate may overflow in one
-/// order and not in another: nothing can be asked (scale infinity, verify/wide.hpp). Sums and products of half and bfloat16 are float's: so are u, the grid's bits and the
-/// range, and the result is rounded once more (verify/verify.hpp). The same where an infinity is multiplied by a sum that may be rounded to either
-/// sign. int32 wraps modulo 2^32; its divisions truncate.
+/// If a sum of terms of both signs, or a factor of a product, may exceed the dtype's range, an intermediate result may
+/// overflow in some orders only; the element is not checked (scale infinity, verify/wide.hpp). The same holds for an
+/// infinity times a sum that may be rounded to either sign. Sums and products of half and bfloat16 are computed in
+/// float: u, the grid's bits and the range are float's, and the result is rounded once more (verify/verify.hpp). int32
+/// wraps modulo 2^32; its divisions truncate.
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +41,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// A sum as a double and what that lacks of it.
+/// A sum as a double and its rest.
 struct HeadSum {
   double value = 0;
   double rest = 0;
@@ -70,14 +73,14 @@ std::int32_t wrapped_head_sum(std::int32_t const* x, std::size_t count) {
   return wrapped(sum);
 }
 
-/// One segment's results; offset may be null where there is none.
+/// One segment's results; offset may be null if the operation has none.
 struct Results {
   double* value;
   double* scale;
   double* offset;
 };
 
-// x + s with one rounding, if s has a rest.
+// Returns x + s, rest included, with one rounding.
 double sum_with(double x, HeadSum const& s) {
   double const sum = x + s.value;
   double const part = sum - x;
@@ -99,7 +102,7 @@ void basic(T const* x, std::size_t count, Results const& out) {
       double const own = static_cast<double>(x[i]);
       out.value[i] = sum_with(own, s);
       double const scale = std::abs(own) + s.magnitude;
-      bool const from_sums = std::isfinite(s.value) && !std::isnan(own);  // else the input says what it is
+      bool const from_sums = std::isfinite(s.value) && !std::isnan(own);  // else the input defines the result
       out.scale[i] = from_sums ? verify::scale_of_sum<Arithmetic<T>>(out.value[i], scale) : 0;
     }
   }
@@ -117,14 +120,14 @@ void conditional(T const* x, std::size_t count, Results const& out) {
       bool const is_large = 2 * static_cast<std::int64_t>(x[i]) >= static_cast<std::int64_t>(max);
       out.value[i] = static_cast<double>(is_large ? wrapped(2 * static_cast<std::uint32_t>(x[i])) : x[i] / 2);
     } else {
-      // Doubled where that is exact, halved where doubling would leave the range.
+      // For small max compares 2x with max, because max / 2 may round; else x with max / 2, because 2x may overflow.
       bool const is_large = std::abs(max) < 1 ? 2 * x[i] >= max : x[i] >= max / 2;
       out.value[i] = static_cast<double>(is_large ? 2 * x[i] : x[i] / 2);
     }
   }
 }
 
-// (a + b) * s / 4 with one rounding but where it falls below the normal range.
+// Returns (a + b) * s / 4 with one rounding, unless it is below the normal range.
 double scaled_pair(double a, double b, HeadSum const& s) {
   double const pair = a + b;
   double const part = pair - a;
@@ -149,7 +152,7 @@ void shuffle(T const* x, std::size_t count, Results const& out) {
     HeadSum const s = head_sum(x, count);
     double const most = static_cast<double>(std::numeric_limits<Arithmetic<T>>::max());
     double const smallest = static_cast<double>(std::numeric_limits<Arithmetic<T>>::denorm_min());
-    double const error = 8 * unit_roundoff(dtype_of<Arithmetic<T>>) * s.magnitude + 8 * smallest;  // of s, generously
+    double const error = 8 * unit_roundoff(dtype_of<Arithmetic<T>>) * s.magnitude + 8 * smallest;  // generous bound
     bool const may_be_zero = std::isfinite(s.value) && !(std::abs(s.value) > error) && s.magnitude > 0;
     for (std::size_t i = 0; i < count; ++i) {
       double const own = static_cast<double>(x[i]);
@@ -188,10 +191,10 @@ std::vector<ExpectedField> LaneBroadcast::reference(Input<T, Kokkos::HostSpace> 
     double most = 0;
     double largest = 0;
   };
-  // Of a part of the array the first segment may have begun before; what comes out of it is not used.
+  // In a part of the array, the first segment may have begun earlier; its result is not used.
   std::size_t const head = segment - input.parameters.first % segment;
-  // Some segments at a time have nothing to do with the others: each part is a serial loop, several run side by side. There
-  // are scales and offsets in the second sweep, for those that need them.
+  // Segments are independent: some segments form a serial loop, and several loops run in parallel. The second sweep
+  // makes scales and offsets, if they are needed.
   std::size_t const segments = head >= n ? 1 : 1 + blocks_in(n - head, segment);
   std::size_t const together = blocks_in(1 << 16, segment);
   auto const begin_of = [&](std::size_t s) { return s == 0 ? 0 : std::min(n, head + (s - 1) * segment); };

@@ -1,24 +1,25 @@
 /// \file
 /// The serial oracle of layernorm_linear: a block of rows at a time, normalised in long double, then multiplied by w in
-/// double (for double in twice the precision).
+/// double (in twice double precision if the dtype is double).
 ///
-/// Error bound. With g = (1 + u)^s - 1, s the variant's longest chain of roundings from a row's sum to an output:
+/// Error bound. With g = (1 + u)^s - 1 and s the variant's longest chain of roundings from a row's sum to an output:
 ///
 ///     |error of xhat| <= g X                      (verify/normalised_rows.hpp)
 ///     |error of ln|   <= g L,   L = |gamma| (X + |xhat|) + |beta|
 ///     |error of y|    <= g (sum_h |w| (L + |ln|) + |bias|)
 ///
-/// the last because s counts the steps of both, and (1 + a)(1 + b) - 1 bounds errors a of ln and b of the products that
-/// follow (Higham, Accuracy and Stability of Numerical Algorithms, 3.1, 3.5). A product that underflows loses a
-/// denormal: added to L and to the sum, in units of u. Nothing can be asked of an element (scale infinity) whose
-/// magnitudes pass the dtype's range, whose row is not known, or that has an infinite gamma or w times a number whose
-/// sign is not known.
+/// The last line holds because s counts the steps of both, and (1 + a)(1 + b) - 1 bounds an error a of ln and an error
+/// b of the products (Higham, Accuracy and Stability of Numerical Algorithms, 3.1, 3.5). A product that underflows
+/// loses a denormal, which is added to L and to the sum, in units of u. An element is not checked (scale infinity) if
+/// its magnitudes exceed the dtype's range, if its row is not known, or if it has an infinite gamma or w times a number
+/// of unknown sign.
 ///
-/// Factors of bfloat16 (float only). A row that rounds ln and w to bfloat16, to nearest, makes the error that this rounding makes, and
-/// that is known: its sum is made here as well. Only where the ln that the row computed may be on the other side of a tie (an ln is
-/// off by at most ((1 + u)^t - 1) L, t = steps_to_ln) the other number is possible, and the difference counts. What a matrix unit cuts
-/// off of a sum of 16 products and the sum so far is at most 40 u of the magnitudes (kernels/tensor_gemm.hpp), and the sum of these no
-/// more than the product of both norms (Cauchy, Schwarz).
+/// Factors of bfloat16 (float only). A row that rounds ln and w to bfloat16, to nearest, makes known rounding errors:
+/// the oracle also computes the sum of the rounded factors. The computed ln is off by at most ((1 + u)^t - 1) L, with t
+/// = steps_to_ln. Only if it may lie on the other side of a tie, the neighbouring bfloat16 number is possible, and the
+/// difference is added to the bound. For each sum of 16 products and the previous sum, a matrix unit truncates at most
+/// 40 u of the magnitudes (kernels/tensor_gemm.hpp); the sum of magnitudes is at most the product of both norms (Cauchy
+/// and Schwarz).
 
 #include <algorithm>
 #include <cmath>
@@ -38,15 +39,15 @@ namespace tessera::layernorm_linear {
 
 namespace {
 
-// Factors rounded to bfloat16. Their scale is what another rounding of them would change: of w nothing, and its scale is its
-// magnitude, so that the scale of a product is what it may change in all.
+// Factors rounded to bfloat16. The scale of ln is the change that another rounding of it would make. w has no other
+// rounding; its scale is its magnitude. The scale of a product is then the total change that is possible.
 struct RoundedFactor {
   verify::Factor factor;
   std::vector<double> squares;  // sums of rows of ln, or of w
 
   RoundedFactor(std::size_t count, std::size_t lines) : squares(lines) { factor.resize(count, false); }
 
-  // An element of ln that is off by `error` at most.
+  // Sets an element of ln that is off by at most `error`.
   void set_ln(std::size_t i, std::size_t line, double value, double error) {
     auto const rounded = static_cast<double>(BFloat16(value));
     double const below = rounded - static_cast<double>(BFloat16(value - error));
@@ -128,8 +129,8 @@ std::vector<ExpectedField> floating_reference(LayernormLinear::Input<T, Kokkos::
         if constexpr (has_bfloat16) {
           rounded_ln.set_ln(r * hidden + h, r, static_cast<double>(value), growth_of_ln * error);
         }
-        if (std::isinf(gamma) && !row.sign_is_known(h, rounded_xhat)) known_row = false;
-        // Past the range of the dtype it is an infinity in some variants, and its product with w another thing.
+        if (std::isinf(gamma) && !row.sign_is_known(h)) known_row = false;
+        // Beyond the dtype's range ln is infinite in some variants only, so its product with w is not known.
         if (std::isfinite(value) && !(magnitude + growth * error <= largest)) known_row = false;
         if (!sign_is_known.empty()) sign_is_known[h] = !std::isfinite(value) || magnitude > growth * error;
       }
@@ -153,7 +154,7 @@ std::vector<ExpectedField> floating_reference(LayernormLinear::Input<T, Kokkos::
       for (std::size_t i = 0; i < count * outputs; ++i) {
         double const shift = rounded.value(i) - sums.value(i);
         double const norms = std::sqrt(rounded_ln.squares[i / outputs] * rounded_w.squares[i % outputs]);
-        // Not finite: nor is the value, which is right in one way only.
+        // If the shift is not finite, neither is the value, and only one result is right.
         y.bfloat16_offset[first * outputs + i] =
             std::isfinite(shift) ? std::abs(shift) + rounded.scale(i) + of_units * norms : 0;
       }

@@ -1,9 +1,9 @@
 /// \file
 /// The serial oracle of layernorm_linear_backward: a block of rows at a time, normalised in long double; products in
-/// double (for double in twice the precision), sums of columns in long double.
+/// double (in twice double precision if the dtype is double), sums of columns in long double.
 ///
-/// Error bound. With g = (1 + u)^s - 1, s the longest chain of roundings that leads to any gradient of the variant, G =
-/// grad_y, p = gamma q, all magnitudes:
+/// Error bound. With g = (1 + u)^s - 1, s the longest chain of roundings to any gradient of the variant, G = grad_y, p
+/// = gamma q, and all terms as magnitudes:
 ///
 ///     |error of xhat|   <= g X,  |error of inv_std| <= g I             (verify/normalised_rows.hpp)
 ///     |error of ln|     <= g L,  L = |gamma| (X + |xhat|) + |beta|
@@ -18,21 +18,23 @@
 ///     |error of dx|     <= g (inv_std D + I (|dx| / inv_std + m D)),  N = |p| + |mean p| + |xhat mean(p xhat)|,
 ///                          D = P + A + |xhat| B + X (|mean(p xhat)| + m B) + 4 N
 ///
-/// with m the g of the longest chain that any variant has, so that products of two errors, g^2, are at most g m. This holds
-/// since s counts the steps of each chain, and (1 + a)(1 + b) - 1 bounds errors a and then b (Higham, Accuracy and
-/// Stability of Numerical Algorithms, 3.1). Where m is above 1 nothing is asked. A product that underflows loses a denormal:
-/// added to Q, C, D and the sums, in units of u, but not where a factor is exactly 0. Where all terms are, so is the result
-/// (no outputs, no rows, rows of one column). Nothing can be asked of an element whose magnitudes pass the dtype's range,
-/// which depends on a row that is not known, or on an infinity times a number whose sign is not known.
+/// with m the g of the longest chain of any variant, so that products of two errors, g^2, are at most g m. The bounds
+/// hold because s counts the steps of each chain, and (1 + a)(1 + b) - 1 bounds an error a followed by an error b
+/// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1). Nothing is checked if m > 1. A product that
+/// underflows loses a denormal, which is added to Q, C, D and the sums, in units of u, unless a factor is exactly 0. If
+/// all terms are 0, so is the result (no outputs, no rows, rows of one column). An element is not checked if its
+/// magnitudes exceed the dtype's range, or if it depends on a row that is not known or on an infinity times a number of
+/// unknown sign.
 ///
-/// Sums over rows of random data have a second bound (verify/verify.hpp): a row's sign is that of its gradients, which are drawn with
-/// both signs alike, and nothing in a row's arithmetic depends on it. There S is, of what rows lose, the root of the sum of squares:
+/// Sums over rows of random data have a second bound (verify/verify.hpp): a row's sign is the sign of its gradients,
+/// which are drawn with both signs equally likely, and a row's arithmetic does not depend on this sign. S is the root
+/// of the sum of squares of the rows' errors:
 ///
 ///     dbeta   S^2 = sum_r Q^2,  and the sum itself loses   g sum_r (|q| + m Q)
 ///     dgamma  S^2 = sum_r C^2                              g sum_r (|q xhat| + m C)
 ///     dw      S^4 <= sum_r G^4 sum_r L^4                   g sqrt(sum_r G^2 sum_r (|ln| + m L)^2)
 ///
-/// the last by Cauchy and Schwarz, so that they cost sums of columns, not two products more.
+/// The last line uses Cauchy and Schwarz, and so needs sums of columns instead of two more products.
 
 #include <algorithm>
 #include <cmath>
@@ -57,15 +59,15 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 double magnitude_of_wide(long double value) { return magnitude_of(static_cast<double>(value)); }
 
-// A column's sum and its scale, as far as its rows have passed by.
+// A column's sum and scale over the rows so far.
 struct Column {
   long double value = 0;
   double scale = 0;
-  double own = 0;      // of it what the sum itself may lose: see "random data" above
-  double squares = 0;  // of what its rows may
+  double own = 0;      // error of the sum itself: see "random data" above
+  double squares = 0;  // sum of squares of the rows' errors
   bool known = true;
 };
-// What a bound of products over rows needs to know of the columns of a factor.
+// Sums over a factor's column, for the bound of products over rows.
 struct Powers {
   double squares = 0;
   double fourth = 0;
@@ -75,7 +77,7 @@ struct Powers {
     fourth += of_fourth * of_fourth * of_fourth * of_fourth;
   }
 };
-// So many rows that the root of a sum of squares is far below the sum.
+// From this number of rows on, the root of a sum of squares is far below the sum.
 constexpr std::size_t many_rows = 65;
 
 ExpectedField field_of(std::string name, Shape const& shape) {
@@ -151,12 +153,12 @@ class Oracle {
   static constexpr double denormal_ = static_cast<double>(std::numeric_limits<T>::denorm_min()) / unit_;
   static constexpr double largest_ = static_cast<double>(std::numeric_limits<T>::max());
 
-  // The sign of a number with an error of `error` is known, or it is none (NaN).
+  // Returns whether the sign of a number with an error of `error` is known, or the number is NaN.
   [[nodiscard]] bool is_sure(double value, double error) const {
     return std::isnan(value) || std::abs(value) > growth_ * error;
   }
 
-  // A finite one stays so in every variant.
+  // Returns whether a finite number stays finite in every variant.
   [[nodiscard]] bool fits(double value, double error) const {
     return !std::isfinite(value) || std::abs(value) + growth_ * error <= largest_;
   }
@@ -223,7 +225,7 @@ class Oracle {
       long double const p = q * gamma;
       double const p_scale = scale_of_p(magnitude_of_wide(gamma), magnitude_of_wide(q), q_scale);
       double const n = magnitude_of_wide(p) + magnitude_of_wide(mean_p) + magnitude_of_wide(xhat * mean_px);
-      bool const all_zero = p_scale + a + b == 0;  // nor anything else: all gradients of the row are 0
+      bool const all_zero = p_scale + a + b == 0;  // then all gradients of the row are 0
       double const d = p_scale + a + magnitude_of_wide(xhat) * b +
                        row_.scale(h, rounded_xhat) * (magnitude_of_wide(mean_px) + growth_ * b) + 4 * n +
                        (all_zero ? 0 : denormal_);
@@ -238,7 +240,7 @@ class Oracle {
     }
   }
 
-  // Q and P: 0 where all products have a factor that is exactly 0.
+  // Return Q and P: 0 if all products have a factor that is exactly 0.
   [[nodiscard]] double scale_of_q(verify::ProductSums const& sums, std::size_t i) const {
     double const magnitudes = sums.scale(i);
     return magnitudes > 0 ? magnitudes + static_cast<double>(outputs_) * denormal_ : 0;
@@ -255,7 +257,7 @@ class Oracle {
     column.known = column.known && known;
   }
 
-  // Where there are rows enough for it to be less.
+  // Sets the second bound, if there are enough rows for it to be smaller.
   void set_random_bound(ExpectedField& field, std::size_t i, double own, double spread) const {
     if (field.random_scale.empty()) return;
     double const least = static_cast<double>(rows_) * denormal_;
@@ -277,7 +279,7 @@ class Oracle {
     return field;
   }
 
-  // Where no term of a field is anything but 0, no sum can be flushed.
+  // If all terms of a field are 0, no sum can be flushed to zero.
   static void note_zeros(ExpectedField& field) {
     if (std::ranges::all_of(field.scale, [](double scale) { return scale == 0; })) field.grid = infinity;
   }
@@ -312,7 +314,7 @@ class Oracle {
                    std::move(dw), std::move(dbias));
   }
 
-  // Of sums over rows. Unchecked for random data, too, until it is said otherwise.
+  // Returns a field of sums over rows; its random bounds are infinite (not checked) until they are set.
   [[nodiscard]] ExpectedField summed_field_of(std::string name, Shape const& shape) const {
     ExpectedField field = field_of(std::move(name), shape);
     if (rows_ >= many_rows) {
@@ -334,10 +336,10 @@ class Oracle {
   std::vector<Column> dbeta_;
   std::vector<Column> dbias_;
   verify::ProductSums dw_;
-  std::vector<Powers> powers_of_grad_;  // of each column
-  std::vector<Powers> powers_of_ln_;    // what is added up as it is, and what it may be off by
-  std::vector<char> known_ln_;          // of each column
-  std::vector<char> sign_known_ln_;     // of each column
+  std::vector<Powers> powers_of_grad_;  // per column
+  std::vector<Powers> powers_of_ln_;    // per column: squares of magnitudes, fourth powers of errors
+  std::vector<char> known_ln_;          // per column
+  std::vector<char> sign_known_ln_;     // per column
   bool has_infinite_grad_ = false;
   verify::Grid grad_grid_;
 };

@@ -1,10 +1,9 @@
 /// \file
-/// The serial oracle of map_2d: one addition an element, in double.
+/// The serial oracle of map_2d: one addition per element, in double.
 ///
-/// Error bound: none. A variant makes one addition, and IEEE 754 rounds it in one way only: of floats the sum in double,
-/// rounded to float, is that (2 * 24 + 2 bits are enough for it: Figueroa, When is double rounding innocuous?, 1995); of
-/// doubles it is the sum itself. c was rounded to the dtype once: the
-/// variants and this loop use the same value.
+/// Error bound: none. A variant makes one addition, which IEEE 754 rounds in exactly one way. A float sum equals the
+/// sum in double rounded to float (2 * 24 + 2 bits suffice: Figueroa, When is double rounding innocuous?, 1995); a
+/// double sum is the sum itself. c is rounded to the dtype once; the variants and this loop use the same value.
 
 #include <cstdint>
 #include <utility>

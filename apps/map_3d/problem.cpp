@@ -47,7 +47,7 @@ std::vector<Shape> Map3d::input_shapes(std::size_t size, Parameters const& param
                     " (a plane has at least one element); choose fewer planes or a larger size");
   }
   if (planes == 0) {
-    // A power of two where the size is one, as matrix_shape does it.
+    // A power of two if the size is a power of two, as in matrix_shape.
     bool const is_power = (size & (size - 1)) == 0;
     planes = size > 0 ? 1 : 0;
     for (std::size_t more = planes; more > 0 && more * more * more <= size; more = is_power ? 2 * more : more + 1) {

@@ -1,7 +1,8 @@
 /// \file
-/// The serial oracle of map_3d: one addition an element, in double, or in 64 bits and wrapped.
+/// The serial oracle of map_3d: one addition per element, in double, or in 64 bits and wrapped.
 ///
-/// Error bound: none. The sum of two floats in double, rounded to float, is their float sum; that of doubles is itself.
+/// Error bound: none. The sum of two floats in double, rounded to float, is their float sum; a sum of doubles is the
+/// double sum itself.
 
 #include <cstdint>
 #include <utility>

@@ -26,10 +26,10 @@ ParameterSpec extent_parameter(std::string name, std::string help) {
           .shapes_generated = true};
 }
 
-/// The largest s with s * s * s <= size (degree 3), s * s <= size (2) or s <= size (1).
+/// Returns the largest s with s * s * s <= size (degree 3), s * s <= size (2) or s <= size (1).
 std::size_t root_of(std::size_t size, int degree) {
   if (size == 0 || degree == 1) return size;
-  // By division: the power itself might not fit into 64 bits.
+  // By division: the power itself may not fit into 64 bits.
   auto const fits = [=](std::size_t s) { return s <= (degree == 2 ? size / s : size / s / s); };
   double const root = degree == 2 ? std::sqrt(static_cast<double>(size)) : std::cbrt(static_cast<double>(size));
   auto side = std::max<std::size_t>(1, static_cast<std::size_t>(root));
@@ -110,7 +110,7 @@ ranks::Grid Matmul::grid(std::vector<Shape> const& input, Parameters const& para
   for (int down = 1; down <= ranks; ++down) {
     if (ranks % down != 0) continue;
     int const across = ranks / down;
-    // Each rank of a row of the grid gets what the others in it have of a; of a column likewise of b.
+    // Each rank gets the other ranks' parts of a in its row of the grid, and their parts of b in its column.
     double const moved = m * (across - 1) + n * (down - 1);
     bool const is_full = down <= m && across <= n;
     if (best.down == 0 || (is_full && !best_is_full) || (is_full == best_is_full && moved < least)) {

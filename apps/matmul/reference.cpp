@@ -1,19 +1,19 @@
 /// \file
 /// The serial oracle of matmul: verify/product_sums.hpp's loops over blocks of rows, columns and k, in double.
 ///
-/// Where the products of all elements lie on one grid (the product of both inputs' grids), and the sum of magnitudes of
-/// each element within the dtype's precision of it, every partial sum is exact in any order, fused or not
-/// (verify/grid.hpp): results must be equal. A scale is kept for rows that round such factors to fewer bits.
+/// If the products of all elements lie on one grid (the product of both inputs' grids) on which the dtype holds each
+/// element's sum of magnitudes, every partial sum is exact in any order, fused or not (verify/grid.hpp): results must
+/// be equal. A scale is kept for rows that round the factors to fewer bits.
 ///
-/// Error bound otherwise. A variant makes K products and K - 1 additions for an element, fused or not, in some order: with s the
-/// longest chain of roundings and u the unit roundoff its error is at most ((1 + u)^s - 1) * sum_k |a_ik b_kj| (Higham,
-/// Accuracy and Stability of Numerical Algorithms, 3.5). So the scale is that sum; s is the variant's. Of float the
-/// products are exact in double and their sum's error is 2^-29 of the bound; of double, products and sums are taken in
-/// twice the precision (Dekker's product, Knuth's sum). A product that underflows loses at most half the smallest
-/// denormal: the verifier allows one a step, and the others are covered by adding K of them to the scale, in units of
-/// u. Where the sum of magnitudes exceeds the dtype's range, a partial result may overflow in one order and not in
-/// another: nothing can be asked (scale infinity). Terms with a NaN or an infinity have no magnitude: the element is
-/// then not finite, and what it must be does not depend on the order.
+/// Error bound otherwise. A variant makes K products and K - 1 additions per element, fused or not, in some order. With
+/// s the longest chain of roundings and u the unit roundoff, the error is at most ((1 + u)^s - 1) * sum_k |a_ik b_kj|
+/// (Higham, Accuracy and Stability of Numerical Algorithms, 3.5). The scale is this sum of magnitudes; the variant
+/// reports s. Products of floats are exact in double, and their sum's error is 2^-29 of the bound; for double, products
+/// and sums have twice the precision (Dekker's product, Knuth's sum). A product that underflows loses at most half the
+/// smallest denormal: the verifier allows one denormal per step, and K denormals added to the scale, in units of u,
+/// cover the others. If the sum of magnitudes exceeds the dtype's range, a partial result may overflow in some orders
+/// only; the element is not checked (scale infinity). Terms with a NaN or an infinity have no magnitude: the element is
+/// then not finite, and its value does not depend on the order.
 
 #include <algorithm>
 #include <cstdint>
@@ -37,8 +37,8 @@ ExpectedField floating_product(T const* a, T const* b, std::size_t m, std::size_
       .name = "c", .shape = {m, n}, .value = std::vector<double>(m * n), .scale = std::vector<double>(m * n)};
   double const lost =
       static_cast<double>(k) * static_cast<double>(std::numeric_limits<T>::denorm_min()) / unit_roundoff(dtype_of<T>);
-  // Some rows of a and some of b at a time: the factors in double are twice or four times as large as the inputs. Rows have
-  // nothing to do with each other: each block of them is a serial loop, several run side by side.
+  // Some rows of a and some of b at a time, because the factors in double are twice or four times as large as the
+  // inputs. Rows are independent: each block of rows is a serial loop, and several run in parallel.
   constexpr std::size_t block_rows = 256;
   constexpr std::size_t block_depth = 512;
   std::vector<double> most_of_block(blocks_in(m, block_rows));
@@ -60,7 +60,7 @@ ExpectedField floating_product(T const* a, T const* b, std::size_t m, std::size_
   });
   double const most = most_of_block.empty() ? 0 : *std::ranges::max_element(most_of_block);
   c.exact = verify::grid_of(a, m * k).times(verify::grid_of(b, k * n)).template holds<T>(most);
-  // No row rounds factors to less than bfloat16's bits: then nobody asks for the scale.
+  // No row rounds factors to fewer bits than bfloat16, so inputs of at most this many bits need no scale.
   constexpr int fewest_bits = 8;
   if (c.exact && verify::fit_into_bits(a, m * k, fewest_bits) && verify::fit_into_bits(b, k * n, fewest_bits)) {
     c.scale = {};
@@ -71,7 +71,7 @@ ExpectedField floating_product(T const* a, T const* b, std::size_t m, std::size_
 ExpectedField integer_product(std::int32_t const* a, std::int32_t const* b, std::size_t m, std::size_t n,
                               std::size_t k) {
   ExpectedField c{.name = "c", .shape = {m, n}, .value = std::vector<double>(m * n), .scale = {}};
-  // Each row is a serial loop, several run side by side.
+  // Each row is a serial loop; several run in parallel.
   for_blocks(n > 0 ? m : 0, 1, [&](std::size_t i, std::size_t, std::size_t) {
     std::vector<std::uint32_t> row(n);
     for (std::size_t kk = 0; kk < k; ++kk) {

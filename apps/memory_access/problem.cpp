@@ -14,7 +14,7 @@ namespace tessera::memory_access {
 
 namespace {
 
-// `sweep`: the result is the same for all of them.
+// `sweep`: the result is the same for all values.
 ParameterSpec number(std::string const& name, std::string const& help, std::int64_t value, double least, double most,
                      bool sweep = false) {
   return {.name = name,

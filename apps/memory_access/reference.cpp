@@ -1,6 +1,6 @@
 /// \file
-/// The serial oracle of memory_access: plain loops. Elements are copied, or are whole numbers below 2^16, so that nothing
-/// may differ: the scales are empty.
+/// The serial oracle of memory_access: plain loops. Elements are copied, or are whole numbers below 2^16, so results
+/// must be equal: the scales are empty.
 
 #include <algorithm>
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace tessera::memory_access {
 
 namespace {
 
-// Elements of a field have nothing to do with each other: so many at a time are a serial loop, several run side by side.
+// Elements of a field are independent: `part` elements are a serial loop, and several loops run in parallel.
 constexpr std::size_t part = 1 << 16;
 
 ExpectedField field_of(char const* name, std::size_t n) {
@@ -25,17 +25,17 @@ ExpectedField field_of(char const* name, std::size_t n) {
 
 std::uint64_t common_divisor(std::uint64_t a, std::uint64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
 
-// The permutation's step, from its definition (README): the first number from 0.618034 n on that has no divisor in common
-// with n. What the variants go by (permutation_factor) is not asked.
+// Returns the permutation's step, from its definition (README): the first number from 0.618034 n on that is coprime to
+// n. It is independent of the variants' permutation_factor.
 std::size_t step_of_permutation(std::uint64_t n) {
-  if (n < 2) return 0;  // there is nowhere to go
+  if (n < 2) return 0;  // nothing to permute
   std::uint64_t step = n * 309017 / 500000;
   if (step == 0) step = 1;
   while (common_divisor(n, step) != 1) ++step;
   return static_cast<std::size_t>(step);
 }
 
-// Where `rounds` rounds take each place of a tile from.
+// Returns the place from which `rounds` rounds take each place of a tile.
 std::vector<std::size_t> places_after(std::int64_t rounds, std::size_t count, std::size_t stride) {
   std::vector<std::size_t> places(count);
   for (std::size_t t = 0; t < count; ++t) {
@@ -49,7 +49,7 @@ std::vector<std::size_t> places_after(std::int64_t rounds, std::size_t count, st
   return places;
 }
 
-// The branch that element i takes.
+// Returns the branch that element i takes.
 std::uint64_t branch_taken(std::uint32_t i, Parameters const& parameters) {
   std::uint64_t branch = 0;
   switch (parameters.branch) {
@@ -64,14 +64,14 @@ std::uint64_t branch_taken(std::uint32_t i, Parameters const& parameters) {
   return branch % static_cast<std::uint64_t>(parameters.branches);
 }
 
-// The number that a branch's chain ends with, modulo 2^32.
+// Returns the number at the end of a branch's chain, modulo 2^32.
 std::uint64_t end_of_chain(std::uint64_t number, std::uint64_t branch, std::int64_t iterations) {
   for (std::int64_t k = 0; k < iterations; ++k) number = (number * 1664525 + 2 * branch + 1) % (std::uint64_t{1} << 32);
   return number;
 }
 
-// The chains of all elements. A step multiplies and adds, and so do all of them together: where a chain ends that begins
-// with 0 or with 1 says where all of its branch do.
+// Returns the ends of all elements' chains. Each step multiplies and adds, so a whole chain is also one multiply-add:
+// the ends of the chains from 0 and from 1 give the ends of all chains of a branch.
 std::vector<double> ends_of_chains(std::size_t n, Parameters const& parameters) {
   std::vector<std::uint64_t> from_zero;
   for (std::int64_t branch = 0; branch < parameters.branches; ++branch) {
@@ -104,7 +104,7 @@ std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> c
     });
     return field;
   };
-  // Calls body(i, permutation of i): the permutation, one step after the other.
+  // Calls body(i, permutation of i), stepping through the permutation.
   auto const permuted = [&](auto const& body) {
     std::size_t const step = step_of_permutation(n);
     for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end) {
@@ -147,7 +147,7 @@ std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> c
     return ExpectedField{.name = "diverged", .shape = {n}, .value = ends_of_chains(n, input.parameters), .scale = {}};
   };
 
-  // Five fields that have nothing to do with each other, side by side as well: their memory is touched for the first time.
+  // The five fields are independent and made in parallel, because the first touch of their memory takes long.
   for_blocks(fields.size(), 1, [&](std::size_t i, std::size_t, std::size_t) {
     switch (i) {
       case 0: fields[i] = copied(); break;

@@ -1,20 +1,20 @@
 /// \file
-/// The serial oracle of moving_average: up to three elements, sum and mean in twice double precision.
+/// The serial oracle of moving_average: sum and mean of up to three elements, in twice double precision.
 ///
 /// Error bound. A variant adds up to three elements one after the other and multiplies by 1, 1/2 or 1/3 rounded to the
-/// dtype. The longest chain is in[i]'s: two additions, the rounding of 1/3, the product, so that with u the unit
-/// roundoff the error is at most ((1 + u)^4 - 1) * (|in[i]| + ...) / present (Higham, Accuracy and Stability of
-/// Numerical Algorithms, 3.1): the scale is the mean of magnitudes. One element alone is its own mean: exact. A mean
-/// is within the dtype's range, and variants must find it where the sum is not.
+/// dtype. in[i] has the longest chain: two additions, the rounding of 1/3 and the product. With u the unit roundoff the
+/// error is at most ((1 + u)^4 - 1) * (|in[i]| + ...) / present (Higham, Accuracy and Stability of Numerical
+/// Algorithms, 3.1). The scale is the mean of magnitudes. A single element is its own mean, which is exact. A mean is
+/// within the dtype's range, and variants must compute it even if the sum is not.
 ///
-/// Where the sum is exact in any order (verify/grid.hpp) only the share and the product are rounded: then the scale is 0,
-/// and the error that every variant may make at most 2 u + u^2 of the mean, an offset; none for one or two elements, of
-/// which the share is exact.
+/// If the sum is exact in any order (verify/grid.hpp), only the factor 1/3 and the product are rounded. The scale is
+/// then 0, and an offset allows 2 u + u^2 of the mean; there is no offset for one or two elements, whose factor is
+/// exact.
 ///
-/// Of half and bfloat16 all that is float's, and the mean is rounded to the dtype once, when it is stored.
+/// half and bfloat16 are computed in float, and the mean is rounded to the dtype once, when it is stored.
 ///
-/// No row is of integers, whose mean is not an integer; the reference takes them only since every dtype of a build has
-/// one.
+/// There are no rows of integers, because their mean is not an integer; the reference accepts them because every dtype
+/// of a build needs a reference.
 
 #include <algorithm>
 #include <atomic>
@@ -43,7 +43,7 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
       .name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}, .offset = std::vector<double>(n)};
   std::atomic<bool> all_exact = true;
   auto const one = [&](std::size_t i) {
-    // The segment may be so long that its end is no number.
+    // A segment may be so long that its end would overflow.
     std::size_t const to_end = segment == 0 ? n - i : std::min(n - i, segment - (first + i) % segment);
     std::size_t const present = std::min<std::size_t>(3, to_end);
     verify::ExactSum sum;
@@ -57,12 +57,12 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
     }
     auto const count = static_cast<double>(present);
     double mean = sum.value() / count;
-    if (std::isfinite(mean)) {  // what the division and the sum's own rounding have left over
+    if (std::isfinite(mean)) {  // adds the remainder of the division and of the sum's rounding
       sum.add_product(-count, mean);
       mean += sum.value() / count;
     }
     double of_magnitudes = magnitude / count;
-    if (!std::isfinite(magnitude)) {  // past double's range
+    if (!std::isfinite(magnitude)) {  // beyond double's range
       long double wide = 0;
       long double wide_magnitude = 0;
       for (std::size_t j = i; j < i + present; ++j) {
@@ -83,8 +83,8 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
     if (out.scale.empty()) return;
     out.scale[i] = of_magnitudes;
   };
-  // Parts of the result have nothing to do with each other: each is a serial loop, several run side by side. There is a
-  // scale in the second sweep, for those that need one.
+  // Parts of the result are independent: each is a serial loop, and several run in parallel. The second sweep makes the
+  // scales, if they are needed.
   auto const sweep = [&] {
     for_blocks(n, 1 << 16, [&](std::size_t, std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) one(i);

@@ -18,7 +18,7 @@ std::vector<ParameterSpec> Partition::parameters() {
        .help = "elements less than it go left, all others right",
        .default_value = 0.0,
        .choices = {},
-       // An infinity splits data, off -inf, which is not less than it, or off +inf; and nothing is less than a NaN.
+       // Infinities and NaN are valid: nothing is less than -inf or NaN, and only +inf and NaN are not less than +inf.
        .must_be_finite = false},
       {.name = "right",
        .help = "the order of the right elements; reversed: as cub::DevicePartition leaves them",

@@ -1,8 +1,8 @@
 /// \file
-/// The serial oracle of partition: each segment read twice, once to count and once to place.
+/// The serial oracle of partition: each segment is read twice, once to count and once to place.
 ///
-/// Error bound: none. Values are moved as they are and counts are integers, so that every variant must give the same
-/// numbers (scale 0, no roundings). A NaN is less than nothing, so it goes right, in its place among the others.
+/// Error bound: none. Values are moved unchanged and counts are integers, so every variant must give the same numbers
+/// (scale 0, no roundings). A NaN is not less than any pivot: it goes right, in order with the other right elements.
 
 #include <algorithm>
 #include <cstdint>
@@ -30,8 +30,8 @@ std::vector<ExpectedField> Partition::reference(Input<T, Kokkos::HostSpace> cons
     for (std::size_t i = begin; i < end; ++i) lefts += is_left(i) ? 1 : 0;
     return lefts;
   };
-  // Elements [begin, end) to these places and those after them (of the right side before them, if it is reversed).
-  // Without a branch, which no processor could predict.
+  // Moves the elements [begin, end) to the places from `left` and `right` on (from `right` backwards, if the right side
+  // is reversed). There is no branch, because no processor could predict it.
   std::size_t const step = input.parameters.reversed ? static_cast<std::size_t>(-1) : 1;
   auto const move = [&](std::size_t begin, std::size_t end, std::size_t left, std::size_t right) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -42,11 +42,11 @@ std::vector<ExpectedField> Partition::reference(Input<T, Kokkos::HostSpace> cons
     }
   };
   auto const end_of = [&](std::size_t begin) { return n - begin < length ? n : begin + length; };
-  // Where the right element number `k` of a segment with so many left ones goes.
+  // Returns the place of the right element number `k` of a segment with `lefts` left elements.
   auto const right_place = [&](std::size_t begin, std::size_t lefts, std::size_t k) {
     return input.parameters.reversed ? end_of(begin) - 1 - k : begin + lefts + k;
   };
-  // Parts are serial loops, several of which run side by side: some short segments, or some elements of a long one.
+  // Each part is a serial loop, and several run in parallel: some short segments, or some elements of a long segment.
   if (length <= part_elements()) {
     std::size_t const together = part_elements() / std::max<std::size_t>(1, length);
     for_blocks(segments, together, [&](std::size_t, std::size_t first, std::size_t last) {
@@ -67,7 +67,7 @@ std::vector<ExpectedField> Partition::reference(Input<T, Kokkos::HostSpace> cons
       lefts[part] = lefts_in(begin + from, begin + to);
     });
     std::size_t all = 0;
-    for (std::size_t& of_part : lefts) all += std::exchange(of_part, all);  // from here on those before the part
+    for (std::size_t& of_part : lefts) all += std::exchange(of_part, all);  // now: lefts before the part
     counts.value[s] = static_cast<double>(all);
     for_blocks(count, part_elements(), [&](std::size_t part, std::size_t from, std::size_t to) {
       move(begin + from, begin + to, begin + lefts[part], right_place(begin, all, from - lefts[part]));
@@ -76,8 +76,8 @@ std::vector<ExpectedField> Partition::reference(Input<T, Kokkos::HostSpace> cons
   return list_of(values.take(), std::move(counts));
 }
 
-// Each rank counts its own elements of each segment. Of the values it needs those of its places alone: the k-th left, or the
-// k-th right, of a segment. Ranks tell each other which of their elements belong where.
+// Each rank counts its own elements of each segment. It needs only the values of its own places: the k-th left or the
+// k-th right element of a segment. Ranks send each other these elements with their places.
 template <class T>
 std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
                                                         std::vector<ranks::Block> const& output_rows,
@@ -92,7 +92,7 @@ std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpa
   ranks::Block const own = output_rows[0];
   auto const is_left = [&](std::size_t i) { return static_cast<double>(input.in(i)) < input.parameters.pivot; };
 
-  // The lefts of a segment, on the ranks before and on all.
+  // The left elements of each segment: on this rank, on the previous ranks, and on all ranks.
   std::vector<std::int64_t> lefts(segments);
   for (std::size_t i = 0; i < own.size(); ++i) lefts[(own.begin + i) / length] += is_left(i) ? 1 : 0;
   std::vector<std::int64_t> before(segments);
@@ -109,7 +109,7 @@ std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpa
   std::vector<std::vector<Moved>> given(count);
   for (std::size_t i = 0; i < own.size(); ++i) {
     std::size_t const s = (own.begin + i) / length;
-    // Of the elements of its segment before this one the lefts are known: the others are right.
+    // The number of left elements before this one in its segment is known; the other elements before it are right.
     auto const lefts_before = static_cast<std::size_t>(before[s]);
     std::size_t const begin = s * length;
     std::size_t const rights_before = own.begin + i - begin - lefts_before;

@@ -1,16 +1,17 @@
 /// \file
-/// The serial oracle of prefix_sum: a loop over a part of the elements, a sum in twice double precision. Parts run side by
-/// side, twice: first for what each adds to those after it, then for their values.
+/// The serial oracle of prefix_sum: a loop over a part of the elements, with a sum in twice double precision. Parts run
+/// in parallel, in two passes: first for each part's contribution to the later parts, then for the values.
 ///
-/// Where all elements lie on one grid, and in no segment the largest prefix is further above the smallest than the dtype
-/// is precise, the sum of every contiguous range is exact: no variant rounds anything, and results must be equal
-/// (verify/grid.hpp). Then there is no scale at all.
+/// If all elements lie on one grid, and in every segment the dtype holds the difference of the largest and the smallest
+/// prefix on this grid, the sum of every contiguous range is exact. No variant rounds, and results must be equal
+/// (verify/grid.hpp); there is no scale.
 ///
-/// Error bound otherwise. A variant computes each output as a tree of additions of in[begin..i]. With k the longest chain of
-/// additions in it and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |in[j]| (Higham, Accuracy and
-/// Stability of Numerical Algorithms, 4.2). So the scale of an element is the sum of magnitudes up to it; k is the
-/// variant's. The same holds for a tile's total, with the tile's magnitudes. Where that sum exceeds the dtype's range, a partial result may overflow in one order and not in another:
-/// nothing can be asked (scale infinity). max and min round nothing: scale 0.
+/// Error bound otherwise. A variant computes each output as a tree of additions of in[begin..i]. With k the longest
+/// chain of additions and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |in[j]| (Higham, Accuracy and
+/// Stability of Numerical Algorithms, 4.2). The scale of an element is the sum of magnitudes up to it; the variant
+/// reports k. The same holds for a tile's total, with the tile's magnitudes. If this sum exceeds the dtype's range, a
+/// partial result may overflow in some orders only; the element is not checked (scale infinity). max and min do not
+/// round: scale 0.
 
 #include <algorithm>
 #include <cmath>
@@ -43,7 +44,7 @@ class SumOracle {
       sum_.add(static_cast<double>(value));
     }
   }
-  /// What comes after these elements.
+  /// Adds later elements.
   void merge(SumOracle const& later) {
     wrapped_ += later.wrapped_;
     sum_.merge(later.sum_);
@@ -61,7 +62,7 @@ class SumOracle {
   verify::ExactSum sum_;
 };
 
-// Largest (sign +1) or smallest (sign -1) so far; a NaN stays.
+// The largest (sign +1) or smallest (sign -1) element so far; a NaN stays NaN.
 template <class T>
 class ExtremeOracle {
  public:
@@ -100,7 +101,7 @@ class MagnitudeOracle {
   verify::ExactSum sum_;
 };
 
-// Of sums of magnitudes.
+// Turns sums of magnitudes into scales.
 template <class T>
 void to_scales(ExpectedField& field) {
   for (std::size_t i = 0; i < field.scale.size(); ++i) {
@@ -112,15 +113,15 @@ std::size_t segment_of(PrefixSum::Parameters const& parameters, std::size_t n) {
   return parameters.segment == 0 ? n : parameters.segment;
 }
 
-// What the oracle knows before each part of the array: of the elements of the segment that the part goes on with. Each part
-// is a serial loop, several run side by side; then what they know is put together in their order.
+// Returns the oracle's state before each part of the array: over the earlier elements of the segment that the part
+// continues. Each part is a serial loop, and several run in parallel; then their states are merged in order.
 template <class T, class Oracle>
 std::vector<Oracle> before_parts(PrefixSum::Input<T, Kokkos::HostSpace> const& input, Oracle const& fresh) {
   std::size_t const n = input.in.extent(0);
   std::size_t const segment = segment_of(input.parameters, n);
   std::vector<Oracle> before(blocks_in(n, part_elements()), fresh);
   for_blocks(n, part_elements(), [&](std::size_t part, std::size_t begin, std::size_t end) {
-    std::size_t const last_begin = (end - 1) / segment * segment;  // of a segment
+    std::size_t const last_begin = (end - 1) / segment * segment;  // begin of the part's last segment
     Oracle oracle = fresh;
     for (std::size_t i = std::max(begin, last_begin); i < end; ++i) oracle.add(input.in(i));
     before[part] = oracle;
@@ -136,7 +137,7 @@ std::vector<Oracle> before_parts(PrefixSum::Input<T, Kokkos::HostSpace> const& i
   return before;
 }
 
-// The values of some elements; `watch(i, first, value)` sees each prefix with its last element.
+// Returns the values of some elements; calls `watch(i, first, value)` for each prefix up to and including element i.
 template <class T, class Oracle, class Watch>
 std::vector<double> scan(PrefixSum::Input<T, Kokkos::HostSpace> const& input, ranks::Block part, Oracle oracle,
                          Oracle const& fresh, Watch const& watch) {
@@ -160,7 +161,7 @@ std::vector<double> scan(PrefixSum::Input<T, Kokkos::HostSpace> const& input, ra
   return values;
 }
 
-// The values, and with `scaled` the sums of magnitudes. `watch_of(part)` is the watch of a part.
+// Returns the values, and with `scaled` the sums of magnitudes. `watch_of(part)` returns the `watch` of a part.
 template <class T, class Oracle, class WatchOf>
 ExpectedField scan_by_parts(PrefixSum::Input<T, Kokkos::HostSpace> const& input, Oracle const& fresh, bool scaled,
                             WatchOf const& watch_of) {
@@ -183,12 +184,12 @@ ExpectedField scan_by_parts(PrefixSum::Input<T, Kokkos::HostSpace> const& input,
   return std::move(joined_reference({{"out", dtype_of<T>, {n}, nullptr}}, part_elements(), reference).front());
 }
 
-// For values that nobody watches.
+// For scans without a `watch`.
 inline auto nobody(std::size_t) {
   return [](std::size_t, bool, double) {};
 }
 
-// Each tile on its own, if totals are asked for.
+// Returns the total of each tile by itself, if totals are stored.
 template <class T, class Oracle>
 ExpectedField totals_of_tiles(PrefixSum::Input<T, Kokkos::HostSpace> const& input, Oracle const& fresh) {
   std::size_t const n = input.in.extent(0);

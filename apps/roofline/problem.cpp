@@ -24,7 +24,7 @@ std::vector<ParameterSpec> Roofline::parameters() {
        .default_value = std::int64_t{4096},
        .choices = {},
        .minimum = 0,
-       .maximum = (1 << 24) - 256},  // what a float counts exactly
+       .maximum = (1 << 24) - 256},  // a float counts exactly up to here
   };
 }
 

@@ -60,10 +60,10 @@ T Softmax::element(Draw const& draw, Parameters const& parameters) {
     position = draw.index % cols;
     if (parameters.axis == Axis::cols) std::swap(line, position);
   }
-  // One of 4, or so many that a float counts them.
+  // One element of 4, or fewer, so that a float can count the zeros.
   Sparsity const zeros{std::max<std::uint64_t>(4, std::bit_ceil(draw.terms) >> 23), 1};
   if (zeros.counts(draw.seed, draw.field, line, position)) return T(0);
-  // 2^-digits of a 1 is absorbed, another 2^-24 leaves room for the errors of their own sum.
+  // A 1 absorbs a total of 2^-digits; another 2^-24 leaves room for the errors of this total.
   double const low = std::log(static_cast<double>(draw.terms)) + (std::numeric_limits<T>::digits + 25) * std::log(2.0);
   return static_cast<T>(-std::ceil(low)) - T(4) * (T(1) + random_value<T>(draw.seed, draw.field, draw.index));
 }

@@ -5,8 +5,8 @@
 
 namespace {
 
-// The loader calls it before the constructors of libraries. OpenMP's binds this thread to one processor if OMP_PROC_BIND is
-// set, and what a study launches would inherit that.
+// The loader calls this function before the constructors of libraries. OpenMP's constructor binds this thread to one
+// processor if OMP_PROC_BIND is set, and the launches of a study would inherit the binding.
 void note_processors() { (void)tessera::host_processors(); }
 
 __attribute__((section(".preinit_array"), used)) void (*first_of_all)() = note_processors;

@@ -1,7 +1,7 @@
 /// \file
-/// The serial oracle of transpose: every element to its place.
+/// The serial oracle of transpose: copies every element to its place.
 ///
-/// Error bound. Nothing is computed, so nothing is rounded: every element must come out as it went in (scale 0: exact).
+/// Error bound: none. Nothing is computed, so nothing is rounded: every element must be unchanged (scale 0: exact).
 
 #include <algorithm>
 #include <cstdint>
@@ -19,8 +19,8 @@ std::vector<ExpectedField> Transpose::reference(Input<T, Kokkos::HostSpace> cons
   std::size_t const rows = input.a.extent(0);
   std::size_t const cols = input.a.extent(1);
   MovedElements<T> out("out", {cols, rows});
-  // Some columns at a time, which are rows of the result: plain loops that have nothing to do with each other, side by
-  // side. Within them some rows at a time, so that no cache line is fetched twice.
+  // Some columns at a time, which are rows of the result: independent loops that run in parallel. Within a loop some
+  // rows at a time, so that no cache line is fetched twice.
   constexpr std::size_t together = 64;
   for_blocks(cols, together, [&](std::size_t, std::size_t first_col, std::size_t end_col) {
     for (std::size_t first = 0; first < rows; first += together) {
@@ -33,7 +33,7 @@ std::vector<ExpectedField> Transpose::reference(Input<T, Kokkos::HostSpace> cons
   return list_of(out.take());
 }
 
-// Each rank has its rows' elements of the columns that are others' rows of the output, and gives them as they stand.
+// Each rank sends the elements of its rows to the ranks whose rows of the output they belong to, in the input's order.
 template <class T>
 std::vector<ExpectedField> Transpose::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
                                                         std::vector<ranks::Block> const& output_rows,

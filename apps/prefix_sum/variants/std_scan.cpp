@@ -66,7 +66,7 @@ struct StdScan {
       .name = "std_scan",
       .level = Level::library,
       .summary = "Kokkos::Experimental::inclusive_scan / exclusive_scan",
-      // On CUDA Kokkos calls Thrust, whose single pass adds in the order of arrival.
+      // On CUDA Kokkos calls Thrust, whose single-pass scan adds in the order in which tiles arrive.
       .deterministic = false,
       .ordered_by = "arrival"};
   template <class Exec, class T, class Op>
