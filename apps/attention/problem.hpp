@@ -52,7 +52,7 @@ struct Attention {
     static auto fields(auto& self) { return std::tie(self.out); }
   };
 
-  /// `size` is the number of elements of k, which is also that of v: n = size / d.
+  /// `size` is the number of elements of k; v has as many: n = size / d.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
 
   /// Throws UserError, with both shapes, if the extents do not match.

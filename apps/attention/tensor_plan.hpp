@@ -32,7 +32,7 @@ struct Outside {
 template <ExecutionSpace Exec, int Terms>
 class TensorPlan {
  public:
-  /// Throws Skip if the space has no matrix units, or if the kernel does not take such rows or elements.
+  /// Throws Skip if the space has no matrix units, or if the kernel cannot take the rows or elements.
   TensorPlan(Exec const& exec, InputOn<Attention, Exec, float> const& input)
       : attend_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.team, label) {
     if (!Kernel::takes(input.parameters.scale)) {

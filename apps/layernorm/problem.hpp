@@ -89,7 +89,7 @@ struct Layernorm {
     return value;
   }
 
-  /// The longest sum is over a row.
+  /// Returns the length of the longest sum: over a row.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) { return input[0][1]; }
 
   /// 8 operations per element: the sum, the deviation's square and its sum, xhat, and ln.

@@ -10,7 +10,7 @@
 
 namespace tessera::matmul {
 
-/// How the factors of a row of the table represent an element.
+/// How well the factors of a row of the table represent an element.
 enum class Fit { exactly, rounded, small, outside };
 
 struct FactorFacts {

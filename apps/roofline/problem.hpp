@@ -28,7 +28,7 @@ struct Parameters {
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
-/// The work is that of triad, the only variant that both moves data and computes: a multiplication and an addition per
+/// The work of triad, the only variant that both moves data and computes: a multiplication and an addition per
 /// element. Each variant reports its own work.
 struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
   static constexpr AppInfo info{.name = "roofline",

@@ -12,12 +12,12 @@ namespace tessera::zip {
 /// that an index has enough work.
 template <ExecutionSpace Exec, class T>
 struct Tuning {
-  static constexpr int width = collective::pack_width<T>;                      ///< elements of a 16-byte pack
-  static constexpr int tiled = is_gpu<Exec> ? 4 : 4096;                        ///< elements of a tile
-  static constexpr int vectorize = is_gpu<Exec> ? 2 * width : 4096;            ///< elements of a tile: two packs
-  static constexpr int manual_vector = is_gpu<Exec> ? 2 : 4096 / width;        ///< packs of a chunk
-  static constexpr int lanes = kernels::warp_lanes<Exec>;                      ///< of a thread of team_vector
-  static constexpr int team_vector = is_gpu<Exec> ? 2 * width * lanes : 8192;  ///< elements of a tile: two packs a lane
+  static constexpr int width = collective::pack_width<T>;                      ///< elements per 16-byte pack
+  static constexpr int tiled = is_gpu<Exec> ? 4 : 4096;                        ///< elements per tile
+  static constexpr int vectorize = is_gpu<Exec> ? 2 * width : 4096;            ///< elements per tile; GPU: two packs
+  static constexpr int manual_vector = is_gpu<Exec> ? 2 : 4096 / width;        ///< packs per chunk
+  static constexpr int lanes = kernels::warp_lanes<Exec>;                      ///< lanes per thread of team_vector
+  static constexpr int team_vector = is_gpu<Exec> ? 2 * width * lanes : 8192;  ///< elements; GPU: 2 packs per lane
 };
 
 }  // namespace tessera::zip

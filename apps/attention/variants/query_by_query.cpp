@@ -64,7 +64,7 @@ struct QueryByQuery {
     kernels::Gemm<Exec, T, ScaledProduct<T>> to_scores_;
     kernels::RowSoftmax<Exec, T> softmax_;
     kernels::Gemm<Exec, T> to_output_;
-    Scores<Exec, T> scores_;  // of one query
+    Scores<Exec, T> scores_;  // the scores of one query
     Scores<Exec, T> turned_;
   };
 };

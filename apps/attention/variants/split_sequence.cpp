@@ -1,6 +1,6 @@
 /// \file
-/// For few queries and long sequences: the keys are cut into as many chunks as keep the machine busy, each team takes
-/// one chunk at a time, and a second launch merges each query's partial results. The kernel is
+/// For few queries and long sequences: the keys are cut into as many chunks as keep the machine busy, different teams
+/// take different chunks, and a second launch merges each query's partial results. The kernel is
 /// kernels/key_stream_attention.hpp.
 
 #include <type_traits>

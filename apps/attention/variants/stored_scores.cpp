@@ -72,7 +72,7 @@ struct StoredScores {
           });
     }
 
-    /// Two chains over all keys, each a product and then additions: the sum of weights and that of weighted values.
+    /// Two chains over all keys, each a product and then additions: the sums of weights and of weighted values.
     [[nodiscard]] double rounding_steps() const { return 2 * keys_ + 8; }
 
    private:

@@ -100,7 +100,7 @@ struct ScratchHalo {
 
     Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input)
         : threads_(kernels::team_size(exec, input.parameters.team)) {
-      // A multiple of packs, so that the tiles of later passes are aligned like those of the first.
+      // A multiple of packs, so that the tiles of later passes have the first tile's alignment.
       constexpr std::size_t most_taps = kernels::Conv1dTuning<Exec, T>::most_taps;
       bool const in_one_pass = taps_of(input) <= most_taps;
       std::size_t const at_once = in_one_pass ? std::max<std::size_t>(1, taps_of(input)) : most_taps;

@@ -15,7 +15,7 @@
 
 namespace tessera::layernorm_linear_backward {
 
-/// xhat(r, h). Distances from a row's first element are exact where its mean is large and its variance small.
+/// Returns xhat(r, h). Distances from a row's first element are exact if its mean is large and its variance small.
 template <class Exec, class T>
 struct Normalised {
   Array<T const**, typename Exec::memory_space> x;

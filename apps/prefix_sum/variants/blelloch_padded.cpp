@@ -29,7 +29,7 @@
 
 namespace tessera::prefix_sum {
 
-/// Value: the type of the tile's values; its size says how many make up a row.
+/// \tparam Value the type of the tile's values; its size sets the number of values per row of banks
 template <class Value>
 struct BlellochPaddedTile : BlellochTile {
   template <class Values>

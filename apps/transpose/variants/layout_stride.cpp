@@ -39,7 +39,7 @@ struct LayoutStride {
     }
 
    private:
-    collective::MatrixTiles tiles_;  ///< of the output
+    collective::MatrixTiles tiles_;  ///< tiles of the output
   };
 };
 
