@@ -1,5 +1,5 @@
 /// \file
-/// The table of conv2d's variants, in the order that --list shows, its parameters, and the work for its shapes.
+/// Parameters of conv2d, and the work for its shapes.
 
 #include <algorithm>
 #include <string>

@@ -129,7 +129,7 @@ std::vector<ExpectedField> floating_reference(LayernormLinear::Input<T, Kokkos::
         if constexpr (has_bfloat16) {
           rounded_ln.set_ln(r * hidden + h, r, static_cast<double>(value), growth_of_ln * error);
         }
-        if (std::isinf(gamma) && !row.sign_is_known(h)) known_row = false;
+        if (std::isinf(gamma) && !row.sign_is_known(h, rounded_xhat)) known_row = false;
         // Beyond the dtype's range ln is infinite in some variants only, so its product with w is not known.
         if (std::isfinite(value) && !(magnitude + growth * error <= largest)) known_row = false;
         if (!sign_is_known.empty()) sign_is_known[h] = !std::isfinite(value) || magnitude > growth * error;
