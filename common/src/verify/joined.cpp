@@ -1,12 +1,9 @@
 #include <tessera/verify/joined.hpp>
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -47,7 +44,7 @@ class Joined {
     lacks_ = false;
     std::vector<std::vector<double>*> empty;
     if (!needs_wide_) {
-      narrow_ = large_floats(count_);
+      narrow_ = std::shared_ptr<float[]>(new float[count_]);
     } else if (all_.value.empty()) {
       narrow_ = nullptr;
       empty.push_back(&all_.value);
@@ -141,17 +138,6 @@ class Joined {
   double grid_ = std::numeric_limits<double>::infinity();  // all parts' terms lie on the finest of theirs
 };
 
-// Asks for pages of 2 MiB instead of 4 KiB, of which the system takes hundreds of thousands for a field of 2^28 elements, one at a
-// time. It may refuse.
-void in_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
-#ifdef MADV_HUGEPAGE
-  constexpr std::size_t page = 4096;
-  auto const begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
-  auto const end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
-  if (bytes >= std::size_t{1} << 23) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#endif
-}
-
 void check_fields(std::vector<ExpectedField> const& part, std::vector<HostField> const& outputs) {
   if (part.size() != outputs.size()) throw std::logic_error("a part of the reference has another number of fields");
 }
@@ -161,19 +147,12 @@ void check_fields(std::vector<ExpectedField> const& part, std::vector<HostField>
 std::vector<double> zeros(std::size_t count) {
   std::vector<double> result;
   result.reserve(count);
-  in_large_pages(result.data(), count * sizeof(double));
   auto* const bytes = reinterpret_cast<unsigned char*>(result.data());
   for_blocks(count * sizeof(double), std::size_t{1} << 22, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; i += 4096) bytes[i] = 0;
   });
   result.resize(count);
   return result;
-}
-
-std::shared_ptr<float[]> large_floats(std::size_t count) {
-  std::shared_ptr<float[]> floats(new float[count]);
-  in_large_pages(floats.get(), count * sizeof(float));
-  return floats;
 }
 
 std::vector<ExpectedField> joined_reference(std::vector<HostField> const& outputs, std::size_t rows_of_part,

@@ -33,11 +33,8 @@ using ReferenceOfRows = std::function<std::vector<ExpectedField>(ranks::Block ro
                                                           std::size_t rows_of_part, ReferenceOfRows const& reference);
 
 /// `count` zeros in memory that all cores have touched: one core alone needs longer for that than all need for a
-/// reference. In large pages where the system has them, since each page costs by itself.
+/// reference.
 [[nodiscard]] std::vector<double> zeros(std::size_t count);
-
-/// Memory for so many floats, in large pages as well. Who writes an element first touches its page.
-[[nodiscard]] std::shared_ptr<float[]> large_floats(std::size_t count);
 
 /// A field of elements that are moved, and no more: large ones are kept as floats where T's numbers are floats.
 template <class T>
@@ -47,7 +44,7 @@ class MovedElements {
     field_.name = std::move(name);
     std::size_t const count = count_of(shape);
     if (is_float && count > part_elements()) {
-      narrow_ = large_floats(count);
+      narrow_ = std::shared_ptr<float[]>(new float[count]);
     } else {
       field_.value = zeros(count);
     }
