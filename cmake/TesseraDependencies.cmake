@@ -2,7 +2,8 @@
 #
 # Afterwards there are the targets Kokkos::kokkos, tessera_hdf5, CLI11::CLI11, nlohmann_json::nlohmann_json, with tests
 # GTest::gtest and GTest::gtest_main, with MPI MPI::MPI_CXX, and tessera_kokkos_kernels where there are Kokkos Kernels;
-# and the variables Kokkos_ENABLE_<BACKEND>. tessera_dependency_summary() prints what was taken and why something is off.
+# and the variables Kokkos_ENABLE_<BACKEND>. tessera_dependency_summary() prints what was taken and why something is
+# off.
 
 set(TESSERA_DEPS_SOURCE "auto" CACHE STRING "auto: installed, else fetched; installed: only installed; release: only fetched")
 set_property(CACHE TESSERA_DEPS_SOURCE PROPERTY STRINGS auto installed release)
@@ -197,8 +198,9 @@ else()
   tessera_took(GoogleTest "off (TESSERA_BUILD_TESTS is OFF)")
 endif()
 
-# --- NCCL or RCCL: from GPU to GPU, beside MPI ---------------------------------------------------------------------------
-# Some packages (of Python, for one) have only the library's name with its version.
+# --- NCCL or RCCL: from GPU to GPU, beside MPI
+# --------------------------------------------------------------------------- Some packages (of Python, for one) have
+# only the library's name with its version.
 if(TESSERA_ENABLE_MPI AND (Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP) AND NOT TESSERA_ENABLE_NCCL STREQUAL "OFF")
   if(Kokkos_ENABLE_CUDA)
     find_path(NCCL_INCLUDE_DIR nccl.h PATH_SUFFIXES include)

@@ -7,7 +7,8 @@
 #
 # TESSERA_DOWNLOAD_ONLY=kokkos, or a list, fetches these alone.
 #
-# Configuring with -D TESSERA_DOWNLOADS=DIR takes them from there. An archive counts only when its SHA-256 is the pinned one.
+# Configuring with -D TESSERA_DOWNLOADS=DIR takes them from there. An archive counts only when its SHA-256 is the pinned
+# one.
 
 cmake_minimum_required(VERSION 3.22)
 

@@ -2,7 +2,8 @@
 # (and CMake's module stumbles over static ones among them), else CMake's module finds it. Used by the build and by the
 # installed package.
 #
-# Sets HDF5_FOUND, HDF5_VERSION and, of a parallel HDF5, HDF5_IS_PARALLEL. HDF5's package and CMake's module need C as a language.
+# Sets HDF5_FOUND, HDF5_VERSION and, of a parallel HDF5, HDF5_IS_PARALLEL. HDF5's package and CMake's module need C as a
+# language.
 
 enable_language(C)
 if(NOT TARGET tessera_hdf5)

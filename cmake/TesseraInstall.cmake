@@ -11,8 +11,8 @@ set(TESSERA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 
 # --- What the libraries ask of those who link them --------------------------------------------------------------------
 # A static library hands its private libraries on to the link. Flags, and libraries that are nothing but headers, have
-# nothing to link, and would have to be found again by everybody who uses the package. Any other stays, and the package's
-# config looks for it.
+# nothing to link, and would have to be found again by everybody who uses the package. Any other stays, and the
+# package's config looks for it.
 set(TESSERA_FIND_PACKAGES "")
 foreach(target tessera_driver tessera_runtime)
   get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
@@ -41,9 +41,9 @@ install(FILES ${PROJECT_BINARY_DIR}/common/include/tessera/core/config.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/core)
 
 # --- Programs ---------------------------------------------------------------------------------------------------------
-# They are installed where they are defined: `tessera` to bin, the mini-apps' own ones to libexec/tessera. Here: that they
-# find shared libraries, those installed beside them (a fetched Kokkos) and those that they were linked with in other
-# prefixes.
+# They are installed where they are defined: `tessera` to bin, the mini-apps' own ones to libexec/tessera. Here: that
+# they find shared libraries, those installed beside them (a fetched Kokkos) and those that they were linked with in
+# other prefixes.
 get_property(programs GLOBAL PROPERTY TESSERA_APPS_BUILT)
 foreach(program IN LISTS programs ITEMS tessera)
   set_property(TARGET ${program} PROPERTY INSTALL_RPATH_USE_LINK_PATH ON)
@@ -98,8 +98,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/tests/install DESTINATION ${CMAKE_INSTAL
         FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp")
 
 # --- The package ------------------------------------------------------------------------------------------------------
-# The libraries are compiled for one Kokkos: another version, or another build of it, does not go with them. 4.6.01 is 4.6.1
-# in Kokkos' own version file.
+# The libraries are compiled for one Kokkos: another version, or another build of it, does not go with them. 4.6.01 is
+# 4.6.1 in Kokkos' own version file.
 string(REGEX REPLACE "\\.0+([0-9])" ".\\1" TESSERA_KOKKOS_VERSION "${Kokkos_VERSION}")
 if(TESSERA_KOKKOS_FETCHED)
   set(TESSERA_KOKKOS_HINT "\${PACKAGE_PREFIX_DIR}")  # installed beside Tessera

@@ -1,5 +1,5 @@
-# A parallel HDF5 talks by the MPI that it was built with. Where that is another one than the program's, the program has two of
-# them, and the first collective access to a file ends in a crash. So this is said when CMake runs.
+# A parallel HDF5 talks by the MPI that it was built with. Where that is another one than the program's, the program has
+# two of them, and the first collective access to a file ends in a crash. So this is said when CMake runs.
 
 # tessera_mpi_of(result entry files...): the MPI libraries that shared libraries name (NEEDED), or are (SONAME).
 function(tessera_mpi_of result entry)
@@ -58,8 +58,8 @@ function(tessera_files_of result)
   set(${result} "${files}" PARENT_SCOPE)
 endfunction()
 
-# tessera_check_one_mpi(): stops, if the HDF5 that was found and MPI::MPI_CXX are of two MPIs. What cannot be known (static
-# libraries) is let through.
+# tessera_check_one_mpi(): stops, if the HDF5 that was found and MPI::MPI_CXX are of two MPIs. What cannot be known
+# (static libraries) is let through.
 function(tessera_check_one_mpi)
   if(NOT HDF5_IS_PARALLEL OR NOT TARGET tessera_hdf5)
     return()

@@ -49,8 +49,9 @@ endforeach()
 # Where the mini-apps' own programs are installed; `tessera` alone goes to bin.
 set(TESSERA_INSTALL_PROGRAMS ${CMAKE_INSTALL_LIBEXECDIR}/tessera)
 
-# tessera_add_absent_variant(app variant why): this build has no code for the variant. It is listed as variants/<variant>.cpp
-# has it, with the same dtypes, and its rows are skipped with that reason. tessera_write_absent_variants() writes the code.
+# tessera_add_absent_variant(app variant why): this build has no code for the variant. It is listed as
+# variants/<variant>.cpp has it, with the same dtypes, and its rows are skipped with that reason.
+# tessera_write_absent_variants() writes the code.
 function(tessera_add_absent_variant app variant why)
   set(file ${PROJECT_SOURCE_DIR}/apps/${app}/variants/${variant}.cpp)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
@@ -119,8 +120,8 @@ function(tessera_add_app name)
   set(of_warpgroups ${sources})
   list(FILTER of_warpgroups INCLUDE REGEX "/warpgroup_")
   if(of_warpgroups AND ("HOPPER90" IN_LIST Kokkos_ARCH OR Kokkos_ARCH_HOPPER90))
-    # Instructions of 9.0a, which Kokkos' flags (9.0) leave out, and of which nvcc_wrapper takes no second choice: nvcc reads this variable
-    # last. Elsewhere they compile as all others do, and skip.
+    # Instructions of 9.0a, which Kokkos' flags (9.0) leave out, and of which nvcc_wrapper takes no second choice: nvcc
+    # reads this variable last. Elsewhere they compile as all others do, and skip.
     list(REMOVE_ITEM sources ${of_warpgroups})
     add_library(tessera_app_${name}_sm_90a OBJECT ${of_warpgroups})
     target_include_directories(tessera_app_${name}_sm_90a PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
@@ -129,7 +130,8 @@ function(tessera_add_app name)
     set_target_properties(tessera_app_${name}_sm_90a PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
     list(APPEND sources $<TARGET_OBJECTS:tessera_app_${name}_sm_90a>)
   endif()
-  # The list of variants is stated once, above: `App app()` is written from it. The Problem's name is the mini-app's in CamelCase.
+  # The list of variants is stated once, above: `App app()` is written from it. The Problem's name is the mini-app's in
+  # CamelCase.
   string(REPLACE "_" ";" words ${name})
   set(TESSERA_PROBLEM "")
   foreach(word IN LISTS words)
@@ -152,9 +154,9 @@ function(tessera_add_app name)
   target_link_libraries(tessera_app_${name} PUBLIC tessera::driver tessera_absent_variants
                         PRIVATE tessera::core tessera_flags ${with_library})
   if(TESSERA_UNITY)
-    # One unit: what variants share is compiled once. Other mini-apps are the work of other cores. What not all builds have
-    # stays outside of it: so the unit is the same in all of them, and ccache has it from the build before. Where there are
-    # many cores, the largest mini-app is waited for: a number is how many files are joined at most.
+    # One unit: what variants share is compiled once. Other mini-apps are the work of other cores. What not all builds
+    # have stays outside of it: so the unit is the same in all of them, and ccache has it from the build before. Where
+    # there are many cores, the largest mini-app is waited for: a number is how many files are joined at most.
     set(files_of_unit 0)
     if(TESSERA_UNITY MATCHES "^([2-9]|[1-9][0-9]+)$")
       set(files_of_unit ${TESSERA_UNITY})

@@ -7,12 +7,12 @@
 /// each output within the dtype's precision of it, every partial sum is exact in any order, fused or not
 /// (verify/grid.hpp): results must be equal, and there is no scale.
 ///
-/// Error bound otherwise. As dot's: n products, each rounded once, and the additions that follow; with k the longest chain, the
-/// error is at most ((1 + u)^k - 1) * sum |in * k| (Higham, Accuracy and Stability of Numerical Algorithms, 3.1). One
-/// after the other they make a chain of n, with n at most min(H, Ky) * min(W, Kx): so do all variants. A product that
-/// underflows loses at most half the smallest denormal: n of them are covered by the one that the verifier allows for
-/// each of the n steps. Where terms of both signs exceed the dtype's range, a partial result may overflow in one order
-/// and not in another: nothing can be asked (scale infinity, verify/wide.hpp).
+/// Error bound otherwise. As dot's: n products, each rounded once, and the additions that follow; with k the longest
+/// chain, the error is at most ((1 + u)^k - 1) * sum |in * k| (Higham, Accuracy and Stability of Numerical Algorithms,
+/// 3.1). One after the other they make a chain of n, with n at most min(H, Ky) * min(W, Kx): so do all variants. A
+/// product that underflows loses at most half the smallest denormal: n of them are covered by the one that the verifier
+/// allows for each of the n steps. Where terms of both signs exceed the dtype's range, a partial result may overflow in
+/// one order and not in another: nothing can be asked (scale infinity, verify/wide.hpp).
 
 #include <algorithm>
 #include <array>

@@ -102,8 +102,8 @@ struct Embedding {
     return {Split::rows, parameters.table_in_rows ? Split::rows : Split::whole};
   }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
-  /// A sequence of the output needs its indices and the whole table. Sequences are few and long, so the reference states
-  /// its own parts.
+  /// A sequence of the output needs its indices and the whole table. Sequences are few and long, so the reference
+  /// states its own parts.
   static constexpr bool rows_apart = true;
   static constexpr bool own_parts = true;
   /// If the table is split by rows, the ranks show their rows to all other ranks, some rows at a time, so that no rank

@@ -1,7 +1,7 @@
 /// \file
 /// The serial oracle of embedding: one loop over the positions, one over a row. Elements are copied, so that nothing
-/// may differ: the scale is empty. On several ranks with a table in rows, the ranks show their rows one after the other, and each
-/// takes of them what its indices name.
+/// may differ: the scale is empty. On several ranks with a table in rows, the ranks show their rows one after the
+/// other, and each takes of them what its indices name.
 
 #include <algorithm>
 #include <cstddef>

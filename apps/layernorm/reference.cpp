@@ -7,8 +7,9 @@
 ///     |error of y|    <= g L,   L = |gamma| (X + |xhat|) + |beta|
 ///
 /// A product that underflows loses a denormal: added to L, in units of u. Nothing can be asked of an element (scale
-/// infinity) that may pass the dtype's range, whose row is not known, or that has an infinite gamma times a number whose
-/// sign is not known. Of half and bfloat16 all that is float's, and y is rounded to the dtype once, when it is stored.
+/// infinity) that may pass the dtype's range, whose row is not known, or that has an infinite gamma times a number
+/// whose sign is not known. Of half and bfloat16 all that is float's, and y is rounded to the dtype once, when it is
+/// stored.
 
 #include <algorithm>
 #include <cmath>

@@ -24,7 +24,8 @@ std::vector<ExpectedField> Layouts::reference(Input<T, Kokkos::HostSpace> const&
   std::size_t const pitched = shapes[2][1];
   std::size_t const across = shapes[3][1];
   std::size_t const side = shapes[3][2];
-  // Parts that have nothing to do with each other, each a serial loop, several side by side: rows of tiles, then columns.
+  // Parts that have nothing to do with each other, each a serial loop, several side by side: rows of tiles, then
+  // columns.
   for_blocks(shapes[3][0] * side, side, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t row = begin; row < end; ++row) {
       bool const is_there = row < rows;  // a tile may have more rows than there are

@@ -5,17 +5,17 @@
 /// begin of the other, and nothing is ever subtracted, so that NaN and infinities last no longer than they should and
 /// nothing cancels.
 ///
-/// Where all elements lie on one grid, and the sum of magnitudes of each window within the dtype's precision of it, every
-/// sum is exact in any order (verify/grid.hpp), and a mean is the correctly rounded quotient of two exact numbers (as long
-/// as the number of elements is one of the dtype): results must be equal, and there is no scale.
+/// Where all elements lie on one grid, and the sum of magnitudes of each window within the dtype's precision of it,
+/// every sum is exact in any order (verify/grid.hpp), and a mean is the correctly rounded quotient of two exact numbers
+/// (as long as the number of elements is one of the dtype): results must be equal, and there is no scale.
 ///
-/// Error bound otherwise. A window of m elements is summed in a tree of at most m - 1 additions on the longest way, so the error
-/// is at most ((1 + u)^(m-1) - 1) * sum |a[j]| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2): the scale
-/// is that sum, of the variant's order only the longest way matters. A mean is divided by m, which is one rounding more
-/// (and another if m itself is rounded, from 2^24 on in float), so its scale is the sum of magnitudes divided by m. A
-/// maximum is exact. Where terms of both signs exceed the dtype's range, a partial sum may overflow in one order and
-/// not in another: nothing can be asked of a sum (scale infinity, verify/wide.hpp). A mean is within the range, and variants
-/// must find it.
+/// Error bound otherwise. A window of m elements is summed in a tree of at most m - 1 additions on the longest way, so
+/// the error is at most ((1 + u)^(m-1) - 1) * sum |a[j]| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2):
+/// the scale is that sum, of the variant's order only the longest way matters. A mean is divided by m, which is one
+/// rounding more (and another if m itself is rounded, from 2^24 on in float), so its scale is the sum of magnitudes
+/// divided by m. A maximum is exact. Where terms of both signs exceed the dtype's range, a partial sum may overflow in
+/// one order and not in another: nothing can be asked of a sum (scale infinity, verify/wide.hpp). A mean is within the
+/// range, and variants must find it.
 
 #include <algorithm>
 #include <cmath>
@@ -83,7 +83,8 @@ struct Largest {
   void add(Largest const& other) { add(other.value); }
 };
 
-/// Elements of a window's part, at places that are counted from the begin of a block: those before `lead` are not there.
+/// Elements of a window's part, at places that are counted from the begin of a block: those before `lead` are not
+/// there.
 template <class T>
 struct Placed {
   T const* a;
@@ -92,8 +93,8 @@ struct Placed {
   [[nodiscard]] double at(std::size_t place) const { return static_cast<double>(a[place - lead]); }
 };
 
-/// Calls emit(i, fold of the window that ends at element i) for the elements at places [from, to); `from` is a multiple of
-/// the window. A window has no more elements than are there.
+/// Calls emit(i, fold of the window that ends at element i) for the elements at places [from, to); `from` is a multiple
+/// of the window. A window has no more elements than are there.
 template <class Fold, class T, class Emit>
 void for_each_window(Placed<T> const& a, std::size_t from, std::size_t to, std::size_t window, Emit const& emit) {
   std::vector<Fold> ends(window);  // ends[t]: the previous block from its element t on
@@ -125,7 +126,8 @@ template <class T>
 std::vector<ExpectedField> Pooling::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const n = input.a.extent(0);
   std::size_t const window = std::min(static_cast<std::size_t>(input.parameters.window), std::max<std::size_t>(1, n));
-  // Blocks of w begin at its multiples in the whole input, of which this may be a part: so sums do not depend on where it begins.
+  // Blocks of w begin at its multiples in the whole input, of which this may be a part: so sums do not depend on where
+  // it begins.
   std::size_t const lead = input.parameters.first % window;
   Placed<T> const a{input.a.data(), lead};
   ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};

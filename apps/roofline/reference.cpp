@@ -3,9 +3,10 @@
 ///
 /// Error bounds. copied, launched and chains are exact: a chain of multiply-adds by one counts its iterations, and
 /// 255 + iterations stays below 2^24. triad is a product and a sum, each rounded once or both at once: at most
-/// ((1 + u)^2 - 1) * (|a| + |s b|); where s b is a number of the dtype, only the sum is rounded, and in one way (scale 0). Of half
-/// and bfloat16 s b is a number of float: the sum is rounded to float, in one way, and that to the dtype. sum is a tree of additions, see dot: ((1 + u)^k - 1) * sum |a|, k the variant's; exact in any
-/// order where verify/grid.hpp proves it (scale 0).
+/// ((1 + u)^2 - 1) * (|a| + |s b|); where s b is a number of the dtype, only the sum is rounded, and in one way (scale
+/// 0). Of half and bfloat16 s b is a number of float: the sum is rounded to float, in one way, and that to the dtype.
+/// sum is a tree of additions, see dot: ((1 + u)^k - 1) * sum |a|, k the variant's; exact in any order where
+/// verify/grid.hpp proves it (scale 0).
 
 #include <cmath>
 #include <cstddef>

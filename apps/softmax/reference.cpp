@@ -4,27 +4,27 @@
 ///
 /// Error bound. With d_i = x_i - max, e_i = exp(d_i) and S = sum e_j, y_i = e_i / S. In floating point, with u the unit
 /// roundoff (Higham, Accuracy and Stability of Numerical Algorithms, 3.1 and 4.2):
-/// - d_i is rounded: a relative error of u, so that e_i is off by |d_i| u, relatively; the exponential itself is taken to
-///   be right within 2 units in the last place, 4 u;
+/// - d_i is rounded: a relative error of u, so that e_i is off by |d_i| u, relatively; the exponential itself is taken
+///   to be right within 2 units in the last place, 4 u;
 /// - the same of each e_j in S: together at most sum_j e_j (|d_j| + 4) u, that is (mean |d| + 4) u relatively, with the
 ///   mean weighted by e_j;
 /// - the quotient: 1 u, or 2 u as a product with 1 / S; a running maximum's last product 1 u.
 /// These do not depend on the order of anything, and make up the offset: u y_i (|d_i| + mean |d| + 12). Where sums of
 /// parts are brought to a common maximum, each of those exponentials has an argument of its own, but on the way from an
 /// element to the result these arguments add up to d_j: what they cost is the mean |d| above.
-/// - the additions of S, and the exponentials and products that bring parts to a common maximum: a chain of k roundings,
-///   the variant's, ((1 + u)^k - 1) y_i. So the scale is y_i.
+/// - the additions of S, and the exponentials and products that bring parts to a common maximum: a chain of k
+///   roundings, the variant's, ((1 + u)^k - 1) y_i. So the scale is y_i.
 /// - below the normal range an exponential loses up to half a denormal, twice with its product: S is at least 1, so the
 ///   results are off by that, and S by nothing that counts. 8 denormals in the offset.
 /// The reference's own rounding in double is of no account beside float; beside double the same analysis holds for it,
 /// with the exact sum: |d| is rounded once more, which d's rest (two-sum) takes back, and 6 u are added.
 ///
-/// Exact sums. Where every other element is so far below the maximum that the exponentials of all of them sum up to less
-/// than 2^-24 of half an ulp of 1, and the maximum occurs m times, m a number of the dtype, every sum is m: a partial sum
-/// that holds a 1 is a whole number, nothing but ones changes it, and one that holds none is absorbed (the 2^-24 leave room
-/// for its own errors, and for those of a common maximum that it is brought to). Then no chain counts (scale 0), nor the
-/// errors of other elements' exponentials: the offset is u y_i (|d_i| + 12), and for the maximum, whose exponential is
-/// exactly 1, that of the quotient alone: 3 u y_i.
+/// Exact sums. Where every other element is so far below the maximum that the exponentials of all of them sum up to
+/// less than 2^-24 of half an ulp of 1, and the maximum occurs m times, m a number of the dtype, every sum is m: a
+/// partial sum that holds a 1 is a whole number, nothing but ones changes it, and one that holds none is absorbed (the
+/// 2^-24 leave room for its own errors, and for those of a common maximum that it is brought to). Then no chain counts
+/// (scale 0), nor the errors of other elements' exponentials: the offset is u y_i (|d_i| + 12), and for the maximum,
+/// whose exponential is exactly 1, that of the quotient alone: 3 u y_i.
 ///
 /// A group with a NaN or +infinity, and one of nothing but -infinities (whose maximum is -infinity), is NaN everywhere,
 /// as in SciPy: infinity - infinity is in its sum. -infinity among finite elements gives 0.
@@ -139,8 +139,8 @@ std::vector<ExpectedField> of_rows(Softmax::Input<T, Kokkos::HostSpace> const& i
                   .each_sees_all = input.parameters.axis == Axis::all};
   Axis const axis = input.parameters.axis;
   std::vector<GroupSums<T>> groups(axis == Axis::all ? 1 : axis == Axis::rows ? rows : cols);
-  // Parts that have nothing to do with each other are serial loops, several of which run side by side: rows, columns, or
-  // some elements of the one group, each with what is known of it alone.
+  // Parts that have nothing to do with each other are serial loops, several of which run side by side: rows, columns,
+  // or some elements of the one group, each with what is known of it alone.
   std::size_t const lines = axis == Axis::all ? n : axis == Axis::rows ? rows : cols;
   std::size_t const in_line = axis == Axis::all ? 1 : axis == Axis::rows ? cols : rows;
   std::size_t const together =

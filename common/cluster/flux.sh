@@ -1,7 +1,7 @@
 #!/bin/bash
 #
-# Tessera in a job of Flux: one rank a GPU, several launches, a report of each. Copy it, change what the lines # flux: say, and
-# what stands between here and "From here on". Submit it with `flux batch flux.sh`.
+# Tessera in a job of Flux: one rank a GPU, several launches, a report of each. Copy it, change what the lines # flux:
+# say, and what stands between here and "From here on". Submit it with `flux batch flux.sh`.
 
 # flux: --job-name=tessera
 # flux: --time-limit=30m
@@ -34,8 +34,8 @@ for ((i = 1; i <= LAUNCHES; ++i)); do
   report=$REPORTS/$(printf '%02d' "$i").json
   # What is done is not done again, if REPORTS is the folder of the job that was killed.
   if [[ -e $report ]] && grep -q '"finished":"' "$report"; then continue; fi
-  # gpu-affinity=off: each rank sees all GPUs of its node and takes the one of its number there. With a GPU bound to each
-  # rank they could not reach each other's memory.
+  # gpu-affinity=off: each rank sees all GPUs of its node and takes the one of its number there. With a GPU bound to
+  # each rank they could not reach each other's memory.
   # cpu-affinity=per-task: a rank stays on its own cores.
   # shellcheck disable=SC2086  # a list of words
   flux run --nodes="$nodes" --ntasks="$ranks" --cores-per-task="$CORES_PER_RANK" --gpus-per-task="$GPUS_PER_RANK" \

@@ -1,13 +1,13 @@
 #!/bin/bash
 #
-# Tessera in a job of Slurm: one rank a GPU, several launches, a report of each. Copy it, change what the lines #SBATCH say, and
-# what stands between here and "From here on". Submit it with `sbatch slurm.sh`.
+# Tessera in a job of Slurm: one rank a GPU, several launches, a report of each. Copy it, change what the lines #SBATCH
+# say, and what stands between here and "From here on". Submit it with `sbatch slurm.sh`.
 
 #SBATCH --job-name=tessera
 #SBATCH --time=00:30:00
 #SBATCH --nodes=1
-# As many ranks a node as it has GPUs, and each its share of the processors. On a machine without GPUs: one rank a NUMA domain,
-# its cores as --cpus-per-task, and the line with GPUs left out.
+# As many ranks a node as it has GPUs, and each its share of the processors. On a machine without GPUs: one rank a NUMA
+# domain, its cores as --cpus-per-task, and the line with GPUs left out.
 #SBATCH --ntasks-per-node=4
 #SBATCH --cpus-per-task=16
 #SBATCH --gpus-per-task=1
@@ -32,8 +32,8 @@ for ((i = 1; i <= LAUNCHES; ++i)); do
   report=$REPORTS/$(printf '%02d' "$i").json
   # What is done is not done again, if REPORTS is the folder of the job that was killed.
   if [[ -e $report ]] && grep -q '"finished":"' "$report"; then continue; fi
-  # --gpu-bind=none: each rank sees all GPUs of its node and Kokkos takes the one of its number there. With a GPU bound to each
-  # rank they could not reach each other's memory.
+  # --gpu-bind=none: each rank sees all GPUs of its node and Kokkos takes the one of its number there. With a GPU bound
+  # to each rank they could not reach each other's memory.
   # --cpu-bind=cores: a rank stays on the cores that lie beside its GPU.
   # shellcheck disable=SC2086  # a list of words
   srun --gpu-bind=none --cpu-bind=cores "$TESSERA" $ARGUMENTS --json "$report" >"${report%.json}.txt" || code=$?

@@ -1,6 +1,6 @@
 /// \file
-/// The classic tiled product. A team makes a square tile of c. It loads one tile of a and one of b into scratch, so that
-/// each element is read from memory once per tile instead of once per product; then it moves on along k.
+/// The classic tiled product. A team makes a square tile of c. It loads one tile of a and one of b into scratch, so
+/// that each element is read from memory once per tile instead of once per product; then it moves on along k.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,7 @@
 /// \file
 /// A scan of any length in three launches: scan each tile in scratch (Hillis and Steele, 1986), scan the tiles' totals,
-/// add to each tile the sum of the tiles before it. A sweep over a tile reads one half of its scratch and writes the other.
+/// add to each tile the sum of the tiles before it. A sweep over a tile reads one half of its scratch and writes the
+/// other.
 
 #include <concepts>
 

@@ -1,6 +1,6 @@
 /// \file
-/// The book's kernel: a team holds its row in scratch and halves it to the maximum, then to the sum of exponentials. The
-/// row is read from memory once.
+/// The book's kernel: a team holds its row in scratch and halves it to the maximum, then to the sum of exponentials.
+/// The row is read from memory once.
 
 #include <type_traits>
 

@@ -55,8 +55,8 @@ concept Fields = requires(F& fields) {
 /// - `reference_of_part<T>(input, output_rows, part)`, optional: returns the reference of a rank's own part of the
 ///   output, from its part of the input and a ranks::Part. Without it each rank runs the reference on the whole input.
 /// - `rows_apart`, optional: true if a row of the output needs only the same row of split inputs, and whole inputs. The
-///   reference of a rank's part is then the reference run on its part of the input. With this or `reach` all cores compute
-///   the reference of some rows at a time (verify/joined.hpp).
+///   reference of a rank's part is then the reference run on its part of the input. With this or `reach` all cores
+///   compute the reference of some rows at a time (verify/joined.hpp).
 /// - `reference_rows`, optional: the fewest rows of the output that a part of the reference should have.
 /// - `own_parts`, optional: true if the reference moves elements in parts of its own, on all cores (MovedElements of
 ///   verify/joined.hpp). Then it is never that of some rows.
@@ -67,8 +67,8 @@ concept Fields = requires(F& fields) {
 /// - `needs(shapes, output_boxes)`, optional: the part of each input field (ranks::Box) that the reference needs for
 ///   these parts of the output: reference<T>(those) gives these. With it each rank runs the reference on them, made or
 ///   read again; and --verify sample:N computes no more than it compares.
-/// - `grid(shapes, parameters, ranks)`, where a field has Split::grid: the grid (ranks::Grid) of that many ranks. Throws
-///   UserError if there is none.
+/// - `grid(shapes, parameters, ranks)`, where a field has Split::grid: the grid (ranks::Grid) of that many ranks.
+///   Throws UserError if there is none.
 /// - `reference_doubles`, optional: the most numbers that an element of the reference takes: 1: a value; 2, the
 ///   default: also a scale; 3: also an offset. It tells in advance whether a case fits into memory.
 ///   `exact_reference_doubles`, optional: the same for generated exact data, for which no scale is made.

@@ -54,7 +54,8 @@ class ExactSum {
   double compensation_ = 0;
 };
 
-/// Count sums of that kind, each with the bits of an ExactSum, side by side in memory: a loop over them can add to several at a time.
+/// Count sums of that kind, each with the bits of an ExactSum, side by side in memory: a loop over them can add to
+/// several at a time.
 template <std::size_t Count>
 class ExactSums {
  public:

@@ -86,7 +86,8 @@ class Grid {
     return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
   }
 
-  // Of a number by its bits: the trailing bit's place, that of the implicit one where the fraction is 0. Zeros have none.
+  // Of a number by its bits: the trailing bit's place, that of the implicit one where the fraction is 0. Zeros have
+  // none.
   [[nodiscard]] static std::int64_t place_of(std::uint64_t bits) {
     constexpr std::uint64_t implicit = std::uint64_t{1} << 52;
     auto const exponent = static_cast<std::int64_t>((bits >> 52) & 0x7ff);
