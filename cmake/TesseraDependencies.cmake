@@ -198,9 +198,8 @@ else()
   tessera_took(GoogleTest "off (TESSERA_BUILD_TESTS is OFF)")
 endif()
 
-# --- NCCL or RCCL: from GPU to GPU, beside MPI
-# --------------------------------------------------------------------------- Some packages (of Python, for one) have
-# only the library's name with its version.
+# --- NCCL or RCCL: from GPU to GPU, beside MPI -----------------------------------------------------------------------
+# Some packages (of Python, for one) have only the library's name with its version.
 if(TESSERA_ENABLE_MPI AND (Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP) AND NOT TESSERA_ENABLE_NCCL STREQUAL "OFF")
   if(Kokkos_ENABLE_CUDA)
     find_path(NCCL_INCLUDE_DIR nccl.h PATH_SUFFIXES include)
