@@ -56,7 +56,7 @@ RandomCase random_case(App const& app, std::uint64_t draw) {
     }
   }
   if (has("segment") && dice.below(3) != 0) map["segment"] = static_cast<Int>(dice.extent(100));
-  // So many rows or segments by teams of several threads: each has its barriers.
+  // Limits the rows or segments processed by teams of several threads, because each of them costs barriers.
   if (map.contains("team") && std::get<Int>(map["team"]) > 1) {
     bool const segments = map.contains("segment") && std::get<Int>(map["segment"]) > 0;
     std::size_t const most =

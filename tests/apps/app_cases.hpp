@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What to try with a mini-app: parameters beside its defaults, and shapes drawn at random. Each says its own in
-/// cases/<app>.cpp, which the tests of that mini-app are linked with.
+/// Test cases of a mini-app: parameters besides its defaults, and random shapes. Each mini-app defines its own in
+/// cases/<app>.cpp, which is linked into the tests of that mini-app.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace tessera::testing {
 
 using Int = std::int64_t;
 
-/// Numbers of one draw, one after the other.
+/// Random numbers of one draw, in sequence.
 class Dice {
  public:
   explicit Dice(std::uint64_t draw) : draw_(draw) {}
 
   /// 0 .. count - 1
   [[nodiscard]] std::size_t below(std::size_t count);
-  /// An extent: often 0, 1, 2 or near a power of two, else anything up to `most`.
+  /// Returns an extent: often 0, 1, 2 or near a power of two, otherwise any number up to `most`.
   [[nodiscard]] std::size_t extent(std::size_t most);
-  /// A matrix of at most about `most` elements, from one row to one column.
+  /// Returns the shape of a matrix of about `most` elements or fewer, from one row to one column.
   [[nodiscard]] Shape matrix(std::size_t most);
 
   template <class T>
@@ -41,31 +41,32 @@ class Dice {
 [[nodiscard]] std::vector<ParameterMap> teams_and(std::vector<ParameterMap> const& maps);
 
 struct AppCases {
-  /// What every test starts from: the defaults, but where they take long for nothing.
+  /// Parameters that every test starts from: the defaults, except those that would only make the test slow.
   ParameterMap base = {};
   /// Parameters to try beside the defaults. Small tiles make many tiles and levels of few elements.
   std::vector<ParameterMap> parameters = teams_and({});
-  /// Draws the shapes of the input's fields; `n` is drawn already. None: all have the same.
+  /// Draws the shapes of the input fields; `n` is already drawn. If empty, all fields have the same shape.
   std::vector<Shape> (*shapes)(Dice&, std::size_t n) = nullptr;
-  /// Draws what only this mini-app has; base, team, tile, segment and choices are in the map.
+  /// Draws the parameters that only this mini-app has; base, team, tile, segment and choices are already in the map.
   void (*choose)(Dice&, ParameterMap&) = nullptr;
-  /// A tile costs a barrier or two: so many along an extent show all edges; thousands take minutes.
+  /// Maximum number of tiles along an extent: enough to show all edges. Each tile costs a barrier or two, so thousands
+  /// would take minutes.
   std::size_t tiles_along = 200;
 };
 
-/// Of the mini-app that this program tests: in cases/<app>.cpp.
+/// The cases of the mini-app that this program tests, defined in cases/<app>.cpp.
 [[nodiscard]] AppCases app_cases();
 
-/// Shapes of the input fields, in their order, with parameters that suit them.
+/// Shapes of the input fields, in their order, with matching parameters.
 struct RandomCase {
   std::vector<Shape> shapes;
   ParameterMap parameters;
 };
 
-/// A function of the app and the number of the draw alone.
+/// Depends only on the app and the number of the draw.
 [[nodiscard]] RandomCase random_case(App const& app, std::uint64_t draw);
 
-/// False if the mini-app refuses these parameters with this dtype (a mean of integers) or with this size (two rows of
+/// Returns false if the mini-app refuses these parameters for this dtype (a mean of integers) or this size (two rows of
 /// one element).
 [[nodiscard]] bool takes(App const& app, DType dtype, ParameterMap const& given, std::size_t size = 64);
 

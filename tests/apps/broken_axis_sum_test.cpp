@@ -1,4 +1,4 @@
-// Wrong sums along an axis; and the kernels that GPUs choose, which hosts can run as well.
+// Wrong sums along an axis must be caught. The file also tests kernels that GPUs choose and hosts can run.
 
 #include "broken_rows.hpp"
 
@@ -15,15 +15,16 @@ App app();
 
 namespace {
 
-// Adds up `count` elements from `first + begin_of(i)` on, `apart` from each other: a whole row or column, or not.
+// Adds `count` elements with the distance `apart`, from `first + begin_of(i)` on: a whole row or column, or only a part
+// of it.
 template <class T>
 struct SumOfPiece {
   T const* a;
   T* out;
-  std::size_t of_next;  // from the first element of an output's piece to that of the next
-  std::size_t apart;    // from an element of the piece to the next
+  std::size_t of_next;  // distance between the first elements of neighbouring outputs' pieces
+  std::size_t apart;    // distance between elements of a piece
   std::size_t count;
-  bool adds;  // to what the output holds
+  bool adds;  // adds to the old value of the output
 
   KOKKOS_FUNCTION void operator()(std::size_t i) const {
     Accumulator<T> sum = adds ? static_cast<Accumulator<T>>(out[i]) : Accumulator<T>(0);
@@ -160,7 +161,7 @@ struct BrokenTrees {
 ParameterMap const of_rows{{"axis", std::int64_t{1}}, {"rows", std::int64_t{17}}};
 ParameterMap const of_columns{{"axis", std::int64_t{0}}, {"rows", std::int64_t{17}}};
 
-// Sums over no rows, of zeros and of what cancels; and denormals beside a sum that is none.
+// Sums over no rows, of zeros, of values that cancel, and of denormals beside a normal sum.
 TEST(AxisSum, SumsThatCannotBeFlushedAreNeverWeak) {
   auto const expect = [](std::size_t rows, std::size_t cols, std::vector<double> const& a) {
     for (std::int64_t const axis : {0, 1}) {
@@ -173,7 +174,7 @@ TEST(AxisSum, SumsThatCannotBeFlushedAreNeverWeak) {
   expect(2, 3, {1, 2, 3, -1, -2, -3});
   expect(3, 2, {1e-44, 0, -3e-45, 0, 0, 1.5});
 }
-// What one column is does not make another one's sum less exact.
+// The values of one column must not make the sum of another column less exact.
 TEST(AxisSum, EachColumnIsAsExactAsItIs) {
   testing::GivenFields const source({{"a", {{2, 4}, {1, 3e38, 0.1, std::nan(""), 2, 3e38, 0.3, 1}}}});
   for (Row const& row : app().rows) {
@@ -208,7 +209,7 @@ TEST(BrokenAxisSum, NoBarrierAfterWriting) {
 }
 TEST(BrokenAxisSum, FirstChunkOnly) { testing::expect_caught<AxisSum, FirstChunkOnly>(17 * 59, of_columns, "out"); }
 
-// A kernel with a Tuning of its own.
+// A kernel with a Tuning defined in this test.
 template <template <class, class> class Kernel, bool atomic>
 struct Tuned {
   static constexpr VariantInfo info{
@@ -299,7 +300,7 @@ TEST(AxisSum, RowsByLanes) {
                       {1003, 7}});
 }
 
-// Lanes up to 100 elements, several teams from there on.
+// Lanes up to 100 elements, several teams above.
 TEST(AxisSum, RowsByLength) {
   run_on_every_space(make_app<AxisSum>({rows<AxisSum, Tuned<Rows<kernels::RowSumMethod::automatic>::Kernel, false>>()}),
                      1, {{0, 101}, {101, 100}, {101, 101}, {3, 5003}, {1, 100003}});

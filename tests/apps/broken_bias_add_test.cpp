@@ -1,4 +1,5 @@
-// Wrong additions of a bias: that of the row, one that goes on into the next row, none, twice.
+// Wrong bias additions must be caught: the row's bias, a bias that runs on into the next row, no bias, bias added
+// twice.
 
 #include "broken_rows.hpp"
 
@@ -9,7 +10,7 @@ namespace {
 
 enum class Mistake { of_row, goes_on, none_added, added_twice, misses_last_column, unmasked };
 
-// The right sum with one mistake, which decides which bias an element gets. Reads stay inside.
+// The right sum with one mistake that decides which bias an element gets. Reads stay inside the array.
 template <class T>
 struct AddWrongly {
   T const* x;
@@ -24,7 +25,7 @@ struct AddWrongly {
     T value = i < n ? x[i] : T(1);
     T of_column = bias[col];
     if (mistake == Mistake::of_row) of_column = bias[row % cols];
-    // A pack of four that crosses into the next row stays at the bias of the last column.
+    // A pack of four that crosses into the next row keeps the bias of the last column.
     if (mistake == Mistake::goes_on && i / 4 * 4 / cols != row) of_column = bias[cols - 1];
     if (mistake == Mistake::none_added) of_column = T(0);
     if (mistake == Mistake::added_twice) value = Add<T>{}(value, of_column);
@@ -49,7 +50,7 @@ struct Broken {
   };
 };
 
-// 7 x 13.
+// A 7 x 13 matrix.
 ParameterMap const seven_rows{{"rows", std::int64_t{7}}};
 
 template <Mistake mistake>

@@ -1,4 +1,4 @@
-// Wrong broadcasts: operands and axes exchanged, a register that outlives its row, edges without masks.
+// Wrong broadcasts must be caught: exchanged operands and axes, a register kept beyond its row, edges without masks.
 
 #include "broken_rows.hpp"
 
@@ -7,7 +7,7 @@
 namespace tessera::broadcast_add {
 namespace {
 
-// The right sum with one mistake, which decides where an element is written and what goes into it. Reads stay inside.
+// The right sum with one mistake that decides where an element is written and from which operands. Reads stay inside.
 enum class Mistake { none, operands, axes, keeps_row, unmasked, misses_last_column };
 
 template <class T>
@@ -28,7 +28,7 @@ struct AddWrongly {
       along = a[row % cols];
       down = b[col % rows];
     }
-    // A pack of four that crosses into the next row goes on with the row that it began in.
+    // A pack of four that crosses into the next row keeps the row in which it began.
     if (mistake == Mistake::keeps_row) down = b[i / 4 * 4 / cols];
     if (mistake == Mistake::misses_last_column && col == cols - 1) return;
     out[place] = Add<T>{}(along, down);
@@ -59,7 +59,7 @@ struct Broken {
   };
 };
 
-// 7 x 13.
+// A 7 x 13 matrix.
 ParameterMap const seven_rows{{"rows", std::int64_t{7}}};
 
 template <Mistake mistake>

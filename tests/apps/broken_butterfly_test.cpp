@@ -1,4 +1,4 @@
-// Wrong butterflies, each by a mistake that exchange invites. All are one kernel on lanes with one thing left out.
+// Wrong butterflies must be caught: one kernel on lanes, each time with one typical mistake of lane exchange.
 
 #include <cmath>
 #include <type_traits>
@@ -21,17 +21,17 @@ namespace {
 enum class Mistake {
   none,
   one_step_short,    // the largest mask is left out
-  no_smallest_mask,  // the smallest is
-  zero_past_end,     // places past a short segment's end hold zero
-  swaps_past_end,    // a last element without partner takes what is there
-  parity_of_lane,    // positions counted from another begin than the segment's
+  no_smallest_mask,  // the smallest mask is left out
+  zero_past_end,     // positions past the end of a short segment hold zero
+  swaps_past_end,    // a last element without partner takes the value past the end
+  parity_of_lane,    // positions are not counted from the begin of the segment
   keeps_first,       // the minimum begins from the maximum's identity
-  ignores_nan,       // a comparison that NaN never wins
-  tail_unmasked,     // the last segment is written as if it were whole
+  ignores_nan,       // a comparison in which NaN never wins
+  tail_unmasked,     // a partial last segment is written as a full segment
   no_launch
 };
 
-// One segment a thread, of up to 32 elements, one a lane.
+// One segment of up to 32 elements per thread, one element per lane.
 template <class Exec, class T>
 struct BrokenKernel {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
@@ -121,7 +121,7 @@ struct Broken {
 
 ParameterMap with(char const* op, std::int64_t segment = 32) { return {{"op", std::string(op)}, {"segment", segment}}; }
 
-// What run_row says of the variant's rows on a pattern.
+// Returns what run_row reports for the variant's rows on a pattern.
 template <class Variant>
 std::string outcome_on(testing::Pattern pattern, std::size_t size, ParameterMap const& given) {
   App const app = make_app<Butterfly>({rows<Butterfly, Variant>()});
@@ -134,7 +134,7 @@ std::string outcome_on(testing::Pattern pattern, std::size_t size, ParameterMap 
   return outcomes;
 }
 
-// That the kernel is right where nothing is left out: else the tests below say nothing.
+// Without a mistake the kernel must pass; otherwise the tests below prove nothing.
 TEST(BrokenButterfly, IsRightWithoutAMistake) {
   for (char const* const op : {"pair_swap", "max", "minmax_parity"}) {
     for (std::int64_t const segment : {1, 3, 20, 32}) {
@@ -173,14 +173,14 @@ TEST(BrokenButterfly, NoLaunch) {
 }
 
 TEST(Butterfly, LanesAndScratchGiveTheSameValues) {
-  // Of +0 and -0 either may be the extreme; all other bits are the same.
+  // Either of +0 and -0 may be the extreme value; all other bits must be equal.
   testing::expect_same_bits(app(), "lanes", "scratch", "pair_swap");
   testing::expect_same_bits(app(), "pack_swap", "scratch", "pair_swap");
   testing::expect_same_bits(app(), "lanes", "scratch", "max");
   testing::expect_same_bits(app(), "lanes", "direct", "minmax_parity");
 }
 
-// What a variant does not take, it says, with what to use instead.
+// A variant that refuses an input says so and names an alternative.
 TEST(Butterfly, SaysWhatToUseForWholeArrays) {
   App const all = app();
   for (Row const& row : all.rows) {
@@ -201,7 +201,7 @@ TEST(Butterfly, SaysWhatToUseForWholeArrays) {
   }
 }
 
-// Every rule where a lane holds one element a row, and partners are in other lanes.
+// Every rule, for rows with one element per lane and partners in other lanes.
 template <class Exec, class T>
 struct OneElement : kernels::SegmentTuning<Exec, T> {
   static constexpr int pack = 1;
@@ -233,7 +233,7 @@ TEST(Butterfly, OneElementALane) {
   }
 }
 
-// A variant's name is what it does: pairs are not reduced, and packs hold pairs and no segments.
+// Variants are limited as their names say: pairs do not reduce, and packs process pairs but no segments.
 TEST(Butterfly, SaysWhatItHasNoPairsOrFoldsFor) {
   App const all = app();
   for (Row const& row : all.rows) {
@@ -254,7 +254,7 @@ TEST(Butterfly, SaysWhatItHasNoPairsOrFoldsFor) {
   }
 }
 
-// What fills places and parts that no element has is neither a maximum nor a minimum.
+// Fill values of unused positions must not become a maximum or minimum.
 TEST(Butterfly, NothingOutsideCounts) {
   App const all = app();
   for (Row const& row : all.rows) {

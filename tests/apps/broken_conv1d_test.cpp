@@ -1,5 +1,5 @@
-// Wrong convolutions, each by a mistake that windows invite. All are one kernel with one thing left out. And the kernel
-// with two windows, under teams that run their threads in the worst order.
+// Wrong convolutions must be caught: one kernel, each time with one typical mistake of windows. The kernel with two
+// windows also runs under teams that run their threads in the worst order.
 
 #include <algorithm>
 #include <cstddef>
@@ -29,21 +29,21 @@ namespace {
 
 enum class Mistake {
   none,
-  halo_stays_in_tile,     // what lies after the tile counts as zero
+  halo_stays_in_tile,     // elements after the tile count as zero
   halo_one_short,         // the last tap's element is not in the halo
-  halo_of_one,            // one element, where K - 1 are needed
-  halo_not_filled,        // the halo past the array's end keeps what the tile before had there
-  no_barrier_after_load,  // what another thread loads is read too early
-  tail_unmasked,          // the last tile is written as if it were whole
-  flips_kernel,           // a convolution in the mathematical sense
-  multiplies_by_zero,     // elements past the end are zeros that take part
-  drops_last_chunk,       // taps in chunks of four, and what they leave over is forgotten
-  not_started             // an empty kernel
+  halo_of_one,            // the halo has one element instead of K - 1
+  halo_not_filled,        // the halo past the array's end keeps elements of the previous tile
+  no_barrier_after_load,  // elements that another thread loads are read too early
+  tail_unmasked,          // a partial last tile is written as a full tile
+  flips_kernel,           // a mathematical convolution instead of a correlation
+  multiplies_by_zero,     // elements past the end take part as zeros
+  drops_last_chunk,       // taps are processed in chunks of four, and the remainder is lost
+  not_started             // the kernel does nothing
 };
 
 constexpr int tile = 8;
 
-// A team of two threads works on tiles of 8, each thread on the mirrored elements of those it loads.
+// A team of two threads works on tiles of 8. Each thread computes the mirror image of the elements that it loads.
 template <class Exec, class T>
 struct BrokenKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -109,7 +109,7 @@ struct Broken {
 
 ParameterMap with(std::int64_t taps) { return {{"kernel", taps}}; }
 
-// A kernel whose last tap is infinite: it must not reach what lies past the end.
+// The last tap is infinite and must not be multiplied by anything past the end.
 class InfiniteTap final : public FieldSource {
  public:
   [[nodiscard]] Shape shape(FieldSpec const& spec) const override { return {spec.name == "k" ? 3u : 20u}; }
@@ -132,7 +132,7 @@ std::string outcome_with_infinite_tap() {
   return "no row";
 }
 
-// That the kernel is right where nothing is left out: else the tests below say nothing.
+// Without a mistake the kernel must pass; otherwise the tests below prove nothing.
 TEST(BrokenConv1d, IsRightWithoutAMistake) {
   for (std::int64_t const taps : {1, 4, 7, 30}) {
     testing::expect_right<Conv1d, Broken<Mistake::none>>(101, with(taps), 2);
@@ -169,7 +169,7 @@ TEST(BrokenConv1d, DropsLastChunk) {
 }
 TEST(BrokenConv1d, NotStarted) { testing::expect_caught<Conv1d, Broken<Mistake::not_started>>(100, with(4), "[0]"); }
 
-// A team of `threads`, of which `loaders` only load, in one scratch, the arrays just before memory that cannot be read.
+// A team of `threads`, of which `loaders` only load, in one scratch. The arrays end at a guard page.
 struct Pipeline {
   int threads;
   int loaders;
@@ -179,7 +179,7 @@ struct Pipeline {
   int taps;
 };
 
-// Outputs that are wrong, over all orders of the threads. `Member` is a thread of the team.
+// Returns the number of wrong outputs over all orders of the threads. `Member` is a thread of the team.
 template <class Kernel, class T, class Member = test::LeagueMember>
 std::size_t wrong_outputs(Pipeline const& of) {
   test::GuardedArray<T> of_a(of.n);
@@ -199,7 +199,7 @@ std::size_t wrong_outputs(Pipeline const& of) {
   for (test::Order const order : test::all_orders) {
     T* const out = of_out.last(of.n);
     std::fill(out, out + of.n, T(-77));
-    std::fill(scratch.begin(), scratch.end(), static_cast<char>(-1));  // NaN, once: the next team finds the last one's
+    std::fill(scratch.begin(), scratch.end(), static_cast<char>(-1));  // NaN, only once
     Kernel const kernel{a, k, out, chunks, of.taps, of.tile, of.loaders};
     std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
       for (int rank = 0; rank < chunks.count; ++rank) {
@@ -224,7 +224,8 @@ using Late = collective::EmulatedCopies<Arrival::at_wait>;
 template <class T, class Copies, class Space = test::AdversarialSpace>
 using Windows = PipelinedWindows<Space, T, Copies, collective::pack_width<T>>;
 
-// Around the edges of tiles and chunks: tiles that are no packs, more taps than a tile or the array has, short ends.
+// Extents around the edges of tiles and chunks: tiles that are not whole packs, more taps than a tile or the array has,
+// short ends.
 template <class Copies, class T>
 void expect_right() {
   for (auto const& [threads, loaders] : {std::pair{1, 0}, {4, 0}, {2, 1}, {4, 1}, {5, 3}}) {
@@ -250,7 +251,7 @@ TEST(PipelinedWindows, RightInAnyOrder) {
   expect_right<collective::HardwareCopies, float>();
 }
 
-// A thread that goes past barrier number `missing` of its team.
+// A thread that skips barrier number `missing` of its team.
 template <int missing>
 class Hasty : public test::LeagueMember {
  public:
@@ -286,8 +287,8 @@ void expect_barrier_needed() {
   EXPECT_GT((wrong_outputs<Kernel, float, Hasty<missing>>(with_roles)), 0u);
   EXPECT_GT((wrong_outputs<Kernel, float, Hasty<missing>>(without_roles)), 0u);
 }
-// Each of a team's barriers: behind the first window, the second and third, and before the next team has the scratch. (The
-// last tile of an even number lies in the other window than the next team's first one.)
+// Each of a team's barriers: after the first window, after the second and third, and before the next team reuses the
+// scratch. (With an even number of tiles, the last tile and the next team's first tile use different windows.)
 TEST(BrokenConv1d, PipelineWithoutABarrier) {
   EXPECT_EQ((wrong_outputs<Windows<float, Early, HastySpace<-1>>, float, Hasty<-1>>(with_roles)), 0u);
   expect_barrier_needed<0>();
@@ -296,7 +297,7 @@ TEST(BrokenConv1d, PipelineWithoutABarrier) {
   expect_barrier_needed<3>();
 }
 
-// Leaves the barrier before its last copies have arrived.
+// Mistake: leaves the barrier before its last copies have arrived.
 struct WaitsTooLittle : Late {
   template <int N>
   KOKKOS_FUNCTION void wait() const {
@@ -308,7 +309,8 @@ TEST(BrokenConv1d, PipelineWaitsTooLittle) {
   EXPECT_GT((wrong_outputs<Windows<float, WaitsTooLittle>, float>(without_roles)), 0u);
 }
 
-// Zeros past the end are no answer for an infinite tap: the variant says so, and the guarded ones give the right one.
+// Padding with zeros gives a wrong answer for an infinite tap: the variant refuses it, and the guarded variants are
+// right.
 TEST(Conv1d, ZerosAreNotForInfiniteTaps) {
   App const all = app();
   int skipped = 0;
@@ -320,7 +322,7 @@ TEST(Conv1d, ZerosAreNotForInfiniteTaps) {
       EXPECT_TRUE(outcome.starts_with("skipped: ") && outcome.find("k[2]") != std::string::npos) << outcome;
       ++skipped;
     } else {
-      // Where there are no asynchronous copies, and in a build without MPI.
+      // If there are no asynchronous copies, or in a build without MPI.
       bool const may_skip = row.info.name == "async_halo" || row.info.level == Level::ranks;
       EXPECT_TRUE(outcome.empty() || (may_skip && outcome.starts_with("skipped: ")))
           << testing::name_of(all, row) << ": " << outcome;
@@ -329,8 +331,8 @@ TEST(Conv1d, ZerosAreNotForInfiniteTaps) {
   EXPECT_GT(skipped, 0);
 }
 
-// A kernel that does not fit is taken in passes through the same scratch: no thread may begin the next one while
-// another is at this one.
+// A kernel that does not fit is processed in passes through the same scratch: no thread may begin the next pass while
+// another thread is still in this one.
 TEST(Conv1d, PassesWaitForEachOther) {
   App const all = app();
   for (std::int64_t const team : {2, 3, 4}) {

@@ -1,5 +1,5 @@
-// Wrong convolutions, each by one of the mistakes that the book's solutions and their readers make; and the kernel as GPUs
-// are tuned, which hosts can run as well.
+// Wrong convolutions must be caught, each with one typical mistake of readers of the book. The kernel also runs on
+// hosts with the tuning of GPUs.
 
 #include "broken_rows.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 using testing::expect_caught;
 
-// Which mistake.
+// The mistake in the kernel.
 enum class Fault {
   none,
   wraps_at_right_edge,
@@ -41,7 +41,7 @@ struct SumTerms {
         bool inside = y + ky < rows && x + kx < cols;
         if (fault == Fault::wraps_at_right_edge) inside = (y + ky) * cols + x + kx < rows * cols;
         if (fault == Fault::no_halo) inside = inside && (x + kx) / 4 == x / 4;  // tiles of 4 columns
-        // Tiles of 4 x 4 with a row and a column beside them, where Ky - 1 and Kx - 1 are needed.
+        // Tiles of 4 x 4 with a halo of one row and one column instead of Ky - 1 and Kx - 1.
         if (fault == Fault::halo_of_one) inside = inside && y + ky <= y / 4 * 4 + 4 && x + kx <= x / 4 * 4 + 4;
         if (!inside) continue;
         std::size_t tap = ky * tap_cols + kx;
@@ -75,7 +75,7 @@ TEST(BrokenConv2d, WrapsAtRightEdge) { expect_caught<Conv2d, Faulty<Fault::wraps
 TEST(BrokenConv2d, TransposedKernel) { expect_caught<Conv2d, Faulty<Fault::transposed_kernel>>(90, shape, "wrong"); }
 TEST(BrokenConv2d, FlippedKernel) { expect_caught<Conv2d, Faulty<Fault::flipped_kernel>>(90, shape, "wrong"); }
 TEST(BrokenConv2d, NoHalo) { expect_caught<Conv2d, Faulty<Fault::no_halo>>(90, shape, "wrong"); }
-// Rows and columns each by itself: kernels of one column and of one row.
+// Rows and columns separately: kernels of one column and of one row.
 TEST(BrokenConv2d, HaloOfOne) {
   ParameterMap const tall{
       {"rows", std::int64_t{9}}, {"kernel-rows", std::int64_t{3}}, {"kernel-cols", std::int64_t{1}}};
@@ -86,7 +86,7 @@ TEST(BrokenConv2d, HaloOfOne) {
   expect_caught<Conv2d, Faulty<Fault::halo_of_one>>(90, tall, "= [3, 0]");
   expect_caught<Conv2d, Faulty<Fault::halo_of_one>>(90, wide, "= [0, 3]");
   expect_caught<Conv2d, Faulty<Fault::halo_of_one>>(90, shape, "wrong");
-  // For K = 2 one is right.
+  // A halo of one is right for K = 2.
   testing::expect_right<Conv2d, Faulty<Fault::halo_of_one>>(90, small);
 }
 TEST(BrokenConv2d, LastRowMissing) { expect_caught<Conv2d, Faulty<Fault::last_row_missing>>(90, shape, "[5, 0]"); }
@@ -105,7 +105,8 @@ struct GpuTuned {
   };
 };
 
-// Rows of whole packs and not; taps of whole parts and not, and squares that are taken whole; tiles with and without an edge.
+// Rows that are whole packs or not; taps that are whole parts or not, and squares with a compiled extent; tiles with
+// and without an edge.
 TEST(Conv2d, PacksInRegisters) {
   App const app = make_app<Conv2d>({rows<Conv2d, GpuTuned>()});
   std::vector<Shape> taps{{5, 5}, {7, 7}, {5, 3}, {7, 5}};

@@ -1,4 +1,4 @@
-// Wrong dot products.
+// Wrong dot products must be caught.
 
 #include "broken_rows.hpp"
 
@@ -57,7 +57,7 @@ struct LastTeamWins {
   };
 };
 
-// Adds to what is already there: right only on an output of zero, and only once.
+// Mistake: adds to the old output, which is right only if the output is zero and only once.
 template <class T>
 struct AddTo {
   Accumulator<T>* out;
@@ -82,11 +82,11 @@ struct NotZeroed {
 
 enum class TreeMistake {
   none,
-  no_barrier,    // a thread adds what another one has not written yet
-  odd_left_out,  // halves are rounded down, and the element in the middle is nobody's
+  no_barrier,    // a thread adds a value that another thread has not written yet
+  odd_left_out,  // halves are rounded down, and the middle element is lost
 };
 
-// The tree of sequential_addressing over `shares` products in scratch, by teams of two threads.
+// The tree of sequential_addressing over `shares` products in scratch, with teams of two threads.
 template <class Exec, class T>
 struct BrokenTree {
   static constexpr int shares = 61;
@@ -107,7 +107,7 @@ struct BrokenTree {
     for (int left = shares; left > 1;) {
       int const half = mistake == TreeMistake::odd_left_out ? left / 2 : (left + 1) / 2;
       if (mistake != TreeMistake::no_barrier) team.team_barrier();
-      // From the far end, where the other thread was last.
+      // Begins at the far end, where the other thread wrote last.
       for (int s = Kokkos::min(half, left - half) - 1 - team.team_rank(); s >= 0; s -= team.team_size())
         sums(s) += sums(s + half);
       left = half;
@@ -148,7 +148,7 @@ TEST(BrokenDot, TreeLeavesOutTheMiddle) {
   testing::expect_caught<Dot, BrokenTrees<TreeMistake::odd_left_out>>(10007, {}, "out");
 }
 
-// No terms, terms that are 0, and terms that cancel have one right sum: atomics that flush denormals change nothing of it.
+// No terms, zero terms and terms that cancel have exactly one right sum, also if atomics flush denormals.
 TEST(Dot, SumsThatCannotBeFlushedAreNeverWeak) {
   auto const expect = [](std::vector<double> const& a, std::vector<double> const& b) {
     testing::expect_never_weak(app(), testing::GivenFields({{"a", {{a.size()}, a}}, {"b", {{b.size()}, b}}}), {});
@@ -157,7 +157,7 @@ TEST(Dot, SumsThatCannotBeFlushedAreNeverWeak) {
   expect(std::vector<double>(1000, 0), std::vector<double>(1000, 3));
   expect({1, -1, 2, -2}, {3, 3, 3, 3});
 }
-// The reference tells what is known whatever the order from what is not.
+// The reference distinguishes sums that are known in every order from sums that depend on the order.
 TEST(Dot, SumsPastTheRange) {
   double const infinity = std::numeric_limits<double>::infinity();
   auto const expect = [](std::vector<double> const& a, double wanted, double relative) {
@@ -180,7 +180,7 @@ TEST(Dot, SumsPastTheRange) {
       return expected[0].scale.at(0);
     };
     EXPECT_LT(scale_of(std::vector<double>(8, 3e38)), infinity);   // infinity in every order
-    EXPECT_LT(scale_of({3e38, 3e38, 3e38, -1e38}), infinity);      // too
+    EXPECT_LT(scale_of({3e38, 3e38, 3e38, -1e38}), infinity);      // the same
     EXPECT_EQ(scale_of({3e38, 2e38, -3e38, 0.1}), infinity);       // 2e38 or infinity
     EXPECT_EQ(scale_of({3e38, 3e38, -3e38, -3e38, 1}), infinity);  // 1 or 0, infinity or NaN
   }
@@ -188,7 +188,7 @@ TEST(Dot, SumsPastTheRange) {
 
 TEST(BrokenDot, MissesTail) { testing::expect_caught<Dot, MissesTail>(1003, {}, "out"); }
 TEST(BrokenDot, LastTeamWins) { testing::expect_caught<Dot, LastTeamWins>(1003, {}, "out"); }
-// Twice: the sum of 16-bit floats lies in memory of the variant, which is zero at first.
+// Run twice: the sum of 16-bit floats is in the variant's own memory, which is zero only at first.
 TEST(BrokenDot, NotZeroed) { testing::expect_caught<Dot, NotZeroed>(1003, {}, "out", 2); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Wrong rows of a table; and the kernel as GPUs are tuned, which hosts can run as well.
+// Wrong table rows must be caught. The kernel also runs on hosts with the tuning of GPUs.
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ struct WrongElement {
     auto const rows = static_cast<std::int64_t>(w.extent(0));
     std::int64_t index = idx(position);
     bool is_there = index >= 0 && index < rows;
-    // What lies outside must not be read: the mistakes stay inside of the table.
+    // Memory outside the table must not be read, so the mistakes stay inside it.
     std::int64_t const inside = index < 0 ? 0 : rows - 1;
     if (mistake == Mistake::leaves_out && !is_there) return;
     if (mistake == Mistake::misses_tail && col >= w.extent(1) / 4 * 4) return;
@@ -71,7 +71,7 @@ TEST(BrokenEmbedding, ChecksTheUpperEndOnly) { expect_mistake<Mistake::upper_onl
 TEST(BrokenEmbedding, OneRowTooMany) { expect_mistake<Mistake::off_by_one>(); }
 TEST(BrokenEmbedding, MissesTail) { expect_mistake<Mistake::misses_tail>(); }
 
-// Several packs under way, as on a GPU, in teams for each tile or for the machine.
+// Several packs in flight, as on a GPU, with one team per tile or as many teams as the machine holds.
 template <bool per_tile>
 struct GpuTuned {
   static constexpr VariantInfo info{.name = "gpu_tuned", .summary = "packs in flight, on every space"};
@@ -112,7 +112,7 @@ void run_widths(App const& app, std::vector<std::size_t> const& widths) {
   }
 }
 
-// One, two, four and eight packs of a row for each lane, whole packs and not.
+// One, two, four and eight packs of a row per lane; rows that are whole packs or not.
 TEST(Embedding, RowsInFlight) {
   run_widths(make_app<Embedding>({rows<Embedding, GpuTuned<true>>(), rows<Embedding, GpuTuned<false>>()}),
              {1, 2, 3, 4, 5, 8, 16, 17, 36, 131, 132});

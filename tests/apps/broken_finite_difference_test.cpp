@@ -1,4 +1,4 @@
-// Wrong finite differences, each by one of the traps of stencils.
+// Wrong finite differences must be caught, each with one typical mistake of stencils.
 
 #include "broken_stencil.hpp"
 
@@ -7,7 +7,7 @@
 namespace tessera::finite_difference {
 namespace {
 
-// What an element takes for the next one of its segment, and whether it takes it. n elements in segments of `segment`.
+// Which element is used as the next one of the segment, and whether it is used. n elements in segments of `segment`.
 struct CrossesSegments {
   static constexpr VariantInfo info{.name = "crosses_segments", .summary = "takes the next segment's first element"};
   template <class T>

@@ -1,4 +1,5 @@
-// Wrong counts; and lanes' counters of 8 bits, which GPUs choose, and hosts can run as well; and teams in the worst order.
+// Wrong counts must be caught. The file also tests the 8-bit counters of lanes, which GPUs choose and hosts can run,
+// and teams that run their threads in the worst order.
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +32,7 @@ namespace {
 
 enum class Mistake { none, not_zeroed, hi_inside, lo_outside, loses_updates, outside_in_last, skips_tail };
 
-// Counts by one thread, so that a lost update is lost every time.
+// One thread counts, so that an update is lost every time.
 template <class T>
 struct WrongCounts {
   T const* in;
@@ -46,7 +47,7 @@ struct WrongCounts {
     if (mistake != Mistake::not_zeroed) {
       for (std::int32_t bin = 0; bin <= bins.count; ++bin) of(bin) = 0;
     }
-    std::int64_t held = 0;  // of the bin before, read before another element of it was counted
+    std::int64_t held = 0;  // count of the previous bin, read before another of its elements was counted
     for (std::size_t i = 0; i < n; ++i) {
       std::int32_t bin = bins(in[i]);
       if (mistake == Mistake::hi_inside && in[i] == hi) bin = bins.count - 1;
@@ -81,7 +82,7 @@ struct Wrong {
   };
 };
 
-// Whole numbers from -8 to 24 about [0, 16), so that some stand on both ends.
+// Whole numbers from -8 to 24 around [0, 16), so that some lie on both ends.
 class WholeNumbers final : public FieldSource {
  public:
   explicit WholeNumbers(std::size_t n) : n_(n) {}
@@ -136,7 +137,7 @@ TEST(BrokenHistogram, LosesUpdates) {
                                                                    "counts");
 }
 
-// A count kept in a float stops at 2^24, one of 32 bits turns negative at 2^31: the verifier tells them from the truth.
+// A float count stops at 2^24 and a 32-bit count becomes negative at 2^31: the verifier must notice both.
 TEST(BrokenHistogram, CountsOfTooFewBits) {
   auto const differs = [](double truth, std::int64_t kept) {
     auto const value = std::make_shared<std::int64_t>(kept);
@@ -148,7 +149,7 @@ TEST(BrokenHistogram, CountsOfTooFewBits) {
   EXPECT_FALSE(differs(0x1p31 + 5, (std::int64_t{1} << 31) + 5));
 }
 
-// Counters of 8 bits overflow where lanes are not flushed after 255 elements.
+// Mistake: 8-bit counters overflow because lanes are not flushed after 255 elements.
 template <class Exec, class T>
 struct BytesTuning : kernels::HistogramTuning<Exec, T> {
   using Counter = std::uint8_t;
@@ -184,7 +185,7 @@ TEST(HistogramKernels, BytesOfLanes) {
   }
 }
 
-// Slices of bins, as a GPU's teams share what scratch does not hold.
+// Slices of bins, which a GPU's teams share if scratch cannot hold all bins.
 template <class Exec, class T>
 struct SlicesTuning : kernels::HistogramTuning<Exec, T> {
   static constexpr int most_slices = 24;
@@ -225,7 +226,7 @@ TEST(HistogramKernels, SlicesOfBins) {
   }
 }
 
-// On hosts there is scratch for every number of bins that --bins takes, whatever the processor's caches.
+// Hosts have scratch for every number of bins that --bins accepts, whatever the processor's caches.
 TEST(HistogramKernels, HostsHaveScratchForEveryBin) {
   for (Row const& row : app().rows) {
     if (!testing::is_wanted(row) || row.info.name != "scratch_atomic" || !is_host_space(row.space)) continue;
@@ -235,7 +236,7 @@ TEST(HistogramKernels, HostsHaveScratchForEveryBin) {
   }
 }
 
-// Small chunks, many for each team of hosts: counts of the one before must not meet those of the next.
+// Small chunks, many per team on hosts: counts of one chunk must not mix with counts of the next.
 TEST(HistogramKernels, ChunksInTheSameScratch) {
   for (Row const& row : app().rows) {
     if (!testing::is_wanted(row)) continue;
@@ -249,8 +250,8 @@ TEST(HistogramKernels, ChunksInTheSameScratch) {
   }
 }
 
-// Threads of one team that count the same value in the same scratch, for long enough to run at the same time: 2 million elements
-// take a host's thread that counts ahead less time than another needs to wake up.
+// Threads of one team count the same value in the same scratch, for long enough to run at the same time: a host's
+// thread counts 2 million elements in less time than another thread needs to wake up.
 TEST(HistogramKernels, ThreadsInTheSameScratch) {
   for (App const& of : {app(), make_app<Histogram>({rows<Histogram, BytesOfLanes>()})}) {
     for (Row const& row : of.rows) {
@@ -267,8 +268,8 @@ TEST(HistogramKernels, ThreadsInTheSameScratch) {
   }
 }
 
-// Parts of 16 elements, four lanes that hold two rows of packs of two, as a GPU has them; or bins that are known `Ahead` elements
-// ahead, as a host's threads work.
+// Parts of 16 elements: four lanes with two rows of packs of two, as on a GPU; or bins that are computed `Ahead`
+// elements in advance, as on hosts.
 template <class CounterOfLane, int Ahead>
 struct SmallTuning {
   static constexpr int lanes = 4;
@@ -279,15 +280,15 @@ struct SmallTuning {
   using Counter = CounterOfLane;
 };
 
-// A kernel's chunks by teams in every order of their threads, one after the other in one scratch. The elements and the scratch
-// end where memory cannot be touched. `copies` of the counters and `slices` of bins: the kernel's.
+// Processes a kernel's chunks by teams in every order of their threads, one team after another in one scratch. The
+// elements and the scratch end at guard pages. The kernel chooses `copies` of the counters and `slices` of bins.
 template <template <ExecutionSpace, class, class, class> class KernelOf, class Counter, int Ahead>
 void expect_right_in_any_order(int threads, int copies, int slices, std::int64_t bins, std::size_t n) {
   using Bins = kernels::EqualBins<float>;
   using Kernel = KernelOf<test::AdversarialSpace, float, Bins, SmallTuning<Counter, Ahead>>;
   test::GuardedArray<float> of_in(n + 1);
   float* const in = of_in.last(n);
-  for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<float>(i * 7 % 23) / 10.0F;  // some of them outside
+  for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<float>(i * 7 % 23) / 10.0F;  // some are outside the range
   Bins const rule(0, 2, bins);
   std::vector<std::int64_t> expected(static_cast<std::size_t>(bins) + 1);
   for (std::size_t i = 0; i < n; ++i) ++expected[static_cast<std::size_t>(rule(in[i]))];
@@ -336,7 +337,7 @@ TEST(HistogramKernels, InOneScratchInAnyOrder) {
   }
 }
 
-// As hosts count. A thread alone has up to 8 copies of the counters.
+// As hosts count: a single thread has up to 8 copies of the counters.
 template <int Ahead>
 void expect_right_ahead_in_any_order() {
   for (int const threads : {1, 2, 3, 5}) {
@@ -358,7 +359,7 @@ TEST(HistogramKernels, AheadInOneScratchInAnyOrder) {
   expect_right_ahead_in_any_order<48>();
 }
 
-// The rule itself, at the ends of the range and of the dtype.
+// The binning rule itself, at the ends of the range and of the dtype.
 TEST(HistogramBins, Ends) {
   kernels::EqualBins<float> const of_float(-1, 1, 4);
   EXPECT_EQ(of_float(-1.0f), 0);
@@ -387,7 +388,7 @@ TEST(HistogramBins, IntegersExactlyAsByDivision) {
       for (std::int64_t const end : {lo, hi, least, most}) {
         for (std::int64_t x = end - 2; x <= end + 2; ++x) expect(x);
       }
-      for (std::int64_t b = 0; b < bins; b += 1 + bins / 1000) {  // about the edges
+      for (std::int64_t b = 0; b < bins; b += 1 + bins / 1000) {  // around the edges
         std::int64_t const edge = lo + b * (hi - lo) / bins;
         for (std::int64_t x = edge - 1; x <= edge + 2; ++x) expect(x);
       }

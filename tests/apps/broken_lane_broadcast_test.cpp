@@ -1,5 +1,5 @@
-// Wrong broadcasts, each by a mistake that lanes invite, and what the right ones are, in every bit. All broken ones are
-// one kernel on lanes with one thing left out.
+// Wrong broadcasts must be caught: one kernel on lanes, each time with one typical mistake. Right results are checked
+// bit by bit.
 
 #include <cmath>
 #include <cstring>
@@ -21,16 +21,16 @@ namespace {
 enum class Mistake {
   none,
   wrong_lane,         // the sum is read from the second lane
-  own_sum,            // nobody reads: each lane adds what it happens to hold
-  short_unmasked,     // places past a short segment's end take part in the sum
-  next_past_segment,  // the last element looks at what its lane's neighbour holds
-  always_four,        // the mean of a short segment is of as many as there are
-  tail_unmasked,      // the last segment is written as if it were whole
+  own_sum,            // no broadcast: each lane adds its own value
+  short_unmasked,     // positions past the end of a short segment enter the sum
+  next_past_segment,  // the last element reads its neighbour lane although that lies outside the segment
+  always_four,        // the mean of a short segment divides by four
+  tail_unmasked,      // a partial last segment is written as a full segment
   other_comparison,   // x > m/2
   no_launch
 };
 
-// One segment a thread, of up to 32 elements, one a lane.
+// One segment of up to 32 elements per thread, one element per lane.
 template <class Exec, class T>
 struct BrokenKernel {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
@@ -57,7 +57,7 @@ struct BrokenKernel {
     lanes.each(
         [&](int lane, A& own, A& fold) {
           bool const there = lane < count;
-          own = there ? A(in[begin + static_cast<std::size_t>(lane)]) : A(7);  // whatever is there
+          own = there ? A(in[begin + static_cast<std::size_t>(lane)]) : A(7);  // an arbitrary value
           if ((there || mistake == Mistake::short_unmasked) && lane < head) fold = own;
         },
         x, folded);
@@ -107,7 +107,7 @@ struct Broken {
 
 ParameterMap with(char const* op, std::int64_t segment = 32) { return {{"op", std::string(op)}, {"segment", segment}}; }
 
-// What run_row says of an app's rows on a pattern; those on ranks are skipped in a build without MPI.
+// Returns what run_row reports for an app's rows on a pattern; rows on ranks are skipped in a build without MPI.
 std::string outcome_of(App const& app, testing::Pattern pattern, std::size_t size, ParameterMap const& given) {
   std::string outcomes;
   ParameterMap const map = testing::with_defaults(app, given);
@@ -124,7 +124,7 @@ std::string outcome_on(testing::Pattern pattern, std::size_t size, ParameterMap 
   return outcome_of(make_app<LaneBroadcast>({rows<LaneBroadcast, Variant>()}), pattern, size, given);
 }
 
-// That the kernel is right where nothing is left out: else the tests below say nothing.
+// Without a mistake the kernel must pass; otherwise the tests below prove nothing.
 TEST(BrokenLaneBroadcast, IsRightWithoutAMistake) {
   for (char const* const op : {"basic", "conditional", "shuffle"}) {
     for (std::int64_t const segment : {1, 3, 20, 32}) {
@@ -152,15 +152,15 @@ TEST(BrokenLaneBroadcast, TailUnmasked) {
   testing::expect_caught<LaneBroadcast, Broken<Mistake::tail_unmasked>>(100, with("basic"), "past the end");
 }
 TEST(BrokenLaneBroadcast, OtherComparison) {
-  // Small multiples of one number: some are the half of a maximum.
+  // Small multiples of one number: some are half of a maximum.
   EXPECT_NE(outcome_on<Broken<Mistake::other_comparison>>(testing::Pattern::denormals, 30000, with("conditional")), "");
 }
 TEST(BrokenLaneBroadcast, NoLaunch) {
   testing::expect_caught<LaneBroadcast, Broken<Mistake::no_launch>>(100, with("basic"), "[0]");
 }
 
-// `lanes` against its twins on every space, and against the formula as its header says it, in every bit: hardware lanes
-// and emulated ones add in the same order.
+// Compares `lanes` bit by bit with its twins on every space and with the formula in its header: hardware lanes and
+// emulated lanes add in the same order.
 TEST(LaneBroadcast, LanesAndScratchGiveTheSameBits) {
   for (char const* const op : {"basic", "conditional", "shuffle"}) {
     testing::expect_same_bits(app(), "lanes", "scratch", op);
@@ -168,7 +168,7 @@ TEST(LaneBroadcast, LanesAndScratchGiveTheSameBits) {
   }
 }
 
-// Halves of odd denormals, NaN and infinities inside and outside of heads, whatever the operation.
+// Halves of odd denormals, NaN and infinities inside and outside of heads, for every operation.
 TEST(LaneBroadcast, DenormalsAndWhatIsNotFinite) {
   using testing::Pattern;
   for (char const* const op : {"basic", "conditional", "shuffle"}) {

@@ -1,5 +1,5 @@
-// Wrong gradients; the reference against finite differences; and the kernels that GPUs choose, which hosts can run as
-// well.
+// Wrong gradients must be caught. The file also compares the reference with finite differences and tests kernels that
+// GPUs choose and hosts can run.
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ namespace {
 
 enum class Mistake { none, one_term, no_mean_of_products, no_gamma, adds_to_output, last_chunk_only, transposed_dw };
 
-// All gradients by one thread, with one mistake.
+// One thread computes all gradients with one mistake.
 template <class T, Mistake mistake>
 struct Gradients {
   T const* x;
@@ -119,8 +119,8 @@ struct Broken {
   };
 };
 
-// dbias, as fused_atomic would have it without atomics: of two rows that read and then write at the same time the first one's
-// addition is lost. Here it is that of the row in the middle, every time.
+// dbias as fused_atomic without atomics would compute it: if two rows read and then write at the same time, one
+// addition is lost. Here the addition of the middle row is always lost.
 template <class T>
 struct AddsRows {
   T const* grad_y;
@@ -145,7 +145,7 @@ struct LosesUpdates {
     Plan(Exec const&, InputOn<LayernormLinearBackward, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in,
                     OutputOn<LayernormLinearBackward, Exec, T> const& out) const {
-      // All else is right.
+      // All other gradients are right.
       Kokkos::parallel_for("tessera::tests::broken_layernorm_linear_backward", Kokkos::RangePolicy<Exec>(exec, 0, 1),
                            Gradients<T, Mistake::none>{in.x.data(), in.gamma.data(), in.beta.data(), in.w.data(),
                                                        in.grad_y.data(), out.dx.data(), out.dgamma.data(),
@@ -288,7 +288,8 @@ struct OfManyRows {
     Array<T*, typename Exec::memory_space> dbias;
   };
 };
-// What the driver says of the rows that this run wants: of generated data, or of the same as a file's, of which nothing is known.
+// Checks the driver's status of the wanted rows: for generated data (`is_drawn`), or for the same data as if read from
+// a file, about which nothing is known.
 template <Lost lost>
 void expect_of_many_rows(bool is_drawn, Status status, std::string const& reason) {
   App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OfManyRows<lost>>()});
@@ -316,8 +317,8 @@ TEST(BrokenLayernormLinearBackward, LosesTheLastTileOfManyRows) {
   expect_of_many_rows<Lost::of_dw>(true, Status::failed, "dw: ");
 }
 
-// What rows' errors add up to grows as the root of their number, in every field that is a sum over computed rows: a part that is left
-// out would fail right results on other machines.
+// The error of a sum over rows grows with the square root of their number, in every field that sums over computed rows.
+// If the spread left out one of these errors, right results would fail on other machines.
 TEST(LayernormLinearBackward, SpreadOverRows) {
   App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OfManyRows<Lost::nothing>>()});
   auto const spreads = [&](std::int64_t rows) {
@@ -340,7 +341,7 @@ TEST(LayernormLinearBackward, SpreadOverRows) {
   }
 }
 
-// The launches of tensor_3xtf32, on hosts on emulated matrix units.
+// The launches of tensor_3xtf32, on hosts with emulated matrix units.
 struct OnUnits {
   static constexpr VariantInfo info{.name = "on_units", .summary = "gradients on matrix units"};
   template <ExecutionSpace Exec, class T>
@@ -369,7 +370,7 @@ TEST(LayernormLinearBackward, OnMatrixUnits) {
   EXPECT_EQ(outcome_on_units(1 << 12, {{"team", std::int64_t{1}}}), "");
 }
 
-// No rows, no outputs; and not finite, very small, very large: right, or skipped.
+// No rows, no outputs, and non-finite, very small and very large values: the result is right or the row is skipped.
 TEST(LayernormLinearBackward, PatternsOnMatrixUnits) {
   App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OnUnits>()});
   testing::expect_passes(app, {{0, 33}, {33}, {33}, {70, 33}, {0, 70}});
@@ -384,7 +385,7 @@ TEST(LayernormLinearBackward, PatternsOnMatrixUnits) {
     for (Row const& row : app.rows) {
       if (row.dtype != DType::float32) continue;
       std::string const outcome = testing::run_row(row, *problem_case, expected, 2);
-      // What is refused is only what has to be.
+      // Only inputs that must be refused are refused.
       bool const has_to_be = pattern == Pattern::huge_range || pattern == Pattern::infinities;
       bool const is_refused = has_to_be && outcome.starts_with("skipped: elements of w");
       EXPECT_EQ(is_refused ? "" : outcome, "") << testing::name_of(pattern);
@@ -392,7 +393,7 @@ TEST(LayernormLinearBackward, PatternsOnMatrixUnits) {
   }
 }
 
-// A w that rounds to an infinity as a factor, whose second term would then be no number; all else is small.
+// One element of w rounds to infinity as a factor, so its second term would be NaN; all other values are small.
 class LargestW final : public FieldSource {
  public:
   [[nodiscard]] Shape shape(FieldSpec const& spec) const override {
@@ -415,7 +416,7 @@ TEST(LayernormLinearBackward, FactorsBeyondTheirRange) {
   }
 }
 
-// Float's bound: a few roundings more than multiply-adds have, and nothing to speak of for small numbers.
+// Float's bound: a few roundings more than multiply-adds need, and negligible for small numbers.
 TEST(LayernormLinearBackward, BoundOnMatrixUnits) {
   App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OnUnits>()});
   for (Row const& row : app.rows) {
@@ -427,7 +428,7 @@ TEST(LayernormLinearBackward, BoundOnMatrixUnits) {
   }
 }
 
-// Rows by W lanes that hold Packs packs of N; sums of columns added atomically or by a second launch.
+// Rows are processed by W lanes that hold Packs packs of N. Column sums are added atomically or by a second launch.
 template <int W, bool in_packs, int Packs, bool atomic>
 struct ByLanes {
   static constexpr VariantInfo info{
@@ -502,7 +503,7 @@ TEST(LayernormLinearBackward, RowsByLanes) {
                      {1, 2, 31, 33, 256, 257, 600});
 }
 
-// No outputs, no rows, rows of one column: gradients that are sums of nothing but zeros.
+// No outputs, no rows, rows of one column: the gradients are sums of zeros or empty sums.
 TEST(LayernormLinearBackward, SumsOfZerosAreNeverWeak) {
   for (auto const& [rows, hidden, outputs] : {std::array<std::size_t, 3>{4, 5, 0}, {0, 5, 3}, {17, 1, 5}, {3, 7, 2}}) {
     bool const no_gradient = rows == 3;

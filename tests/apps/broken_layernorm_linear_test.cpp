@@ -1,4 +1,4 @@
-// Wrong layers on normalised rows; and the kernels that GPUs choose, which hosts can run as well.
+// Wrong layers on normalised rows must be caught. The file also tests kernels that GPUs choose and hosts can run.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@
 namespace tessera::layernorm_linear {
 namespace {
 
-// The arrays and extents of a layer, for the mistakes below.
+// The arrays and extents of a layer, used by the mistakes below.
 template <class T>
 struct Arrays {
   T const* x;
@@ -35,7 +35,7 @@ struct Arrays {
   std::size_t outputs;
   T eps;
 
-  // Sum over h of w * ln, ln from a mean and an inverse deviation of x itself; w may be indexed in another way.
+  // Sum over h of w * ln, with ln from the mean and inverse deviation of x itself; w may be indexed in another way.
   KOKKOS_FUNCTION T dot(std::size_t row, std::size_t o, T mean, T inv_std, std::size_t of_o, std::size_t of_h) const {
     T sum = bias[o];
     for (std::size_t h = 0; h < hidden; ++h) {
@@ -43,7 +43,7 @@ struct Arrays {
     }
     return sum;
   }
-  // Mean of the first `count` elements of a row, and mean of their squares' distances from `centre`.
+  // Mean of the first `count` elements of a row, and mean of their squared distances from `centre`.
   KOKKOS_FUNCTION T mean(std::size_t row, std::size_t count) const {
     T sum = 0;
     for (std::size_t h = 0; h < count; ++h) sum += x[row * hidden + h];
@@ -145,14 +145,14 @@ TEST(BrokenLayernormLinear, TransposedWeights) {
   testing::expect_caught<LayernormLinear, Broken<TransposedWeights>>(7 * 13 * 5, odd, "y");
 }
 
-// The bounds for factors of bfloat16 are wider, and see the same mistakes.
+// The wider bounds for bfloat16 factors must catch the same mistakes.
 TEST(BrokenLayernormLinear, WithBoundsForBFloat16) {
   testing::expect_caught<LayernormLinear, Broken<TransposedWeights, true>>(7 * 13 * 5, odd, "y");
   testing::expect_caught<LayernormLinear, Broken<EpsOutside, true>>(
       7 * 13 * 5, {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}, {"eps", 0.5}},
       "y");
 }
-// Factors of bfloat16 where float is promised, and where it is not.
+// Mistake: bfloat16 factors, with and without a promise of float accuracy.
 struct RoundedFactors {
   static constexpr std::string_view name = "rounded_factors";
   template <class T>
@@ -172,7 +172,7 @@ TEST(BrokenLayernormLinear, RoundsFactorsWithoutSaying) {
   testing::expect_caught<LayernormLinear, Broken<RoundedFactors>>(7 * 13 * 5, odd, "y");
 }
 
-// The launches of fused_tensor and tensor_3xtf32, on hosts on emulated matrix units.
+// The launches of fused_tensor and tensor_3xtf32, on hosts with emulated matrix units.
 template <template <class> class PlanOn>
 struct OnUnits {
   static constexpr VariantInfo info{.name = "on_units", .summary = "a layer on matrix units"};
@@ -202,7 +202,7 @@ TEST(LayernormLinear, OnMatrixUnits) {
   }
 }
 
-// Not finite, very small, very large: right, or skipped.
+// Non-finite, very small and very large values: the result is right or the row is skipped.
 TEST(LayernormLinear, PatternsOnMatrixUnits) {
   App const app = make_app<LayernormLinear>(
       {rows<LayernormLinear, OnUnits<TensorLayer>>(), rows<LayernormLinear, OnUnits<Tf32Layer>>()});
@@ -216,7 +216,7 @@ TEST(LayernormLinear, PatternsOnMatrixUnits) {
     for (Row const& row : app.rows) {
       if (row.dtype != DType::float32) continue;
       std::string const outcome = testing::run_row(row, *problem_case, expected, 2);
-      // What is refused is only what has to be.
+      // Only inputs that must be refused are refused.
       bool const is_tame = pattern == Pattern::ones || pattern == Pattern::random || pattern == Pattern::denormals;
       bool const is_refused = !is_tame && outcome.starts_with("skipped: elements of w");
       EXPECT_EQ(is_refused ? "" : outcome, "") << testing::name_of(pattern);
@@ -224,7 +224,7 @@ TEST(LayernormLinear, PatternsOnMatrixUnits) {
   }
 }
 
-// A w that rounds to an infinity as a factor, whose second term would then be no number; all else is small.
+// One element of w rounds to infinity as a factor, so its second term would be NaN; all other values are small.
 class LargestW final : public FieldSource {
  public:
   [[nodiscard]] Shape shape(FieldSpec const& spec) const override {
@@ -248,7 +248,8 @@ TEST(LayernormLinear, FactorsBeyondTheirRange) {
   }
 }
 
-// x = 1000 + 0.01 i: what E[x^2] - E[x]^2 and a mean of x itself lose; ones and zeros elsewhere.
+// x = 1000 + 0.01 i loses accuracy with E[x^2] - E[x]^2 and with a mean of x itself; all other inputs are ones and
+// zeros.
 class LargeMean final : public FieldSource {
  public:
   [[nodiscard]] Shape shape(FieldSpec const& spec) const override {
@@ -281,7 +282,7 @@ TEST(BrokenLayernormLinear, SquareOfTheMean) {
   }
 }
 
-// What the bound allows there, and what the reference says: five digits and more.
+// For this input the reference must be accurate and the error bound small.
 TEST(LayernormLinear, KeepsDigitsOfALargeMean) {
   App const app = make_app<LayernormLinear>({rows<LayernormLinear, Broken<SquareOfTheMean>>()});
   for (Row const& row : app.rows) {
@@ -297,7 +298,7 @@ TEST(LayernormLinear, KeepsDigitsOfALargeMean) {
   }
 }
 
-// Rows by W lanes that hold Packs packs of N.
+// Rows are processed by W lanes that hold Packs packs of N.
 template <class Exec, class T, int W, bool in_packs, int Packs>
 struct FixedLanes : kernels::LayerNormTuning<Exec, T> {
   template <class Body>
@@ -349,7 +350,7 @@ TEST(LayernormLinear, RowsByLanes) {
                      {1, 2, 7, 31, 32, 33, 255, 256, 257, 1023});
 }
 
-// The product in one launch, its rows' statistics as a GPU's lane takes them.
+// The product in one launch; the statistics of rows are computed as a GPU's lane computes them.
 template <bool in_packs>
 struct InsideByOneLane {
   static constexpr VariantInfo info{.name = "inside_by_one_lane",
@@ -379,7 +380,7 @@ struct InsideByOneLane {
   };
 };
 
-// With many rows, which no sum is over, a check of a row's sum is not weak.
+// The check is not weak for many rows, because no sum runs over the rows.
 TEST(LayernormLinear, ItsSumsAreOverARow) {
   EXPECT_EQ(LayernormLinear::terms({{16384, 1024}, {1024}, {1024}, {4096, 1024}, {4096}}, {}), 1024u);
 }

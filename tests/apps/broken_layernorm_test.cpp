@@ -1,4 +1,5 @@
-// Wrong normalised rows; rows by teams, which hosts can run as well; and what the merge of moments promises.
+// Wrong normalised rows must be caught. The file also tests rows by teams, which hosts can run, and the guarantees of
+// the merge of moments.
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +28,7 @@ namespace {
 
 enum class Mistake { square_of_the_mean, unbiased_variance, misses_tail, eps_outside, swapped_parameters, no_shift };
 
-// A row by one thread, with one mistake.
+// One thread per row, with one mistake.
 template <class T, Mistake mistake>
 struct Kernel {
   T const* x;
@@ -40,7 +41,7 @@ struct Kernel {
   KOKKOS_FUNCTION void operator()(std::size_t r) const {
     using A = Arithmetic<T>;
     T const* const row = x + r * hidden;
-    // Half of the mistakes show only beside a mean that is large.
+    // Half of the mistakes show only if the mean is large.
     A const first = mistake == Mistake::square_of_the_mean || mistake == Mistake::no_shift ? A(0) : A(row[0]);
     std::size_t const count = mistake == Mistake::misses_tail ? hidden / 4 * 4 : hidden;
     A mean = 0;
@@ -90,7 +91,7 @@ TEST(BrokenLayernorm, MissesTail) { expect_mistake_caught<Mistake::misses_tail>(
 TEST(BrokenLayernorm, EpsOutside) { expect_mistake_caught<Mistake::eps_outside>(0.5); }
 TEST(BrokenLayernorm, SwappedParameters) { expect_mistake_caught<Mistake::swapped_parameters>(); }
 
-// x = 1000 + 0.01 i: what E[x^2] - E[x]^2 loses.
+// x = 1000 + 0.01 i loses accuracy with E[x^2] - E[x]^2.
 class LargeMean final : public FieldSource {
  public:
   [[nodiscard]] Shape shape(FieldSpec const& spec) const override {
@@ -110,7 +111,7 @@ class LargeMean final : public FieldSource {
   }
 };
 
-// What run_row says of it on such rows.
+// Returns what run_row reports for such rows.
 template <Mistake mistake>
 void expect_caught_beside_a_large_mean(DType dtype) {
   App const app = make_app<Layernorm>({rows<Layernorm, Broken<mistake>>()});
@@ -126,15 +127,16 @@ TEST(BrokenLayernorm, SquareOfTheMean) {
   expect_caught_beside_a_large_mean<Mistake::square_of_the_mean>(DType::float32);
   expect_caught_beside_a_large_mean<Mistake::square_of_the_mean>(DType::float64);
 }
-// The mean of x itself, rounded to a float, is off by more than the bound allows.
+// A mean of x itself that is rounded to float has a larger error than the bound allows.
 TEST(BrokenLayernorm, NoShift) { expect_caught_beside_a_large_mean<Mistake::no_shift>(DType::float32); }
 
-// Rows of any length by teams of lanes that hold Packs packs each: in registers where these are enough, else in parts.
+// Rows of any length, processed by teams of lanes that hold Packs packs each: in registers if these suffice, otherwise
+// in parts.
 template <class Exec, class T, bool in_packs, int Packs>
 struct FixedTeam : kernels::LayerNormTuning<Exec, T> {
   template <class Body>
   static bool with_team(std::size_t, bool, Body const& body) {
-    constexpr int pack = std::min(collective::pack_width<T>, 4);  // rows of the tests are whole packs of 4
+    constexpr int pack = std::min(collective::pack_width<T>, 4);  // the tests' rows are whole packs of 4
     body.template operator()<lane::natural_width<Exec>, in_packs ? pack : 1, Packs, 128>();
     return true;
   }
@@ -164,7 +166,7 @@ void run_on_every_space(App const& app, std::vector<std::size_t> const& hidden) 
   }
 }
 
-// One part, a short last pack, a thread without elements, several parts of which the last is short.
+// One part, a short last pack, a thread without elements, and several parts of which the last is short.
 TEST(Layernorm, RowsByTeams) {
   run_on_every_space(make_app<Layernorm>({rows<Layernorm, ByTeams<true, 1>>(), rows<Layernorm, ByTeams<true, 4>>()}),
                      {4, 8, 36, 64, 128, 132, 512, 516, 1028, 2052});
@@ -172,7 +174,7 @@ TEST(Layernorm, RowsByTeams) {
                      {1, 2, 7, 31, 33, 64, 65, 129, 511, 1023});
 }
 
-// Aggregates, some of which have their members from a base.
+// Aggregates, some of which inherit their members.
 template <class Who, class Member, class T>
 [[nodiscard]] Who made(Member const& member, T* scratch) {
   if constexpr (std::is_same_v<Who, kernels::WholeTeam<Member, T>>) {
@@ -182,8 +184,8 @@ template <class Who, class Member, class T>
   }
 }
 
-// The statistics of rows one after the other by a team whose threads run in the worst order between barriers: how many are
-// wrong. `Who` shares them.
+// Computes the statistics of rows, one after another, by a team whose threads run in the worst order between barriers.
+// Returns the number of wrong rows. `Who` shares the rows among threads.
 template <template <class, class> class Who>
 int wrong_rows_of(int threads) {
   using Row = kernels::LanesOfRow<Kokkos::DefaultHostExecutionSpace, double, 2, 2, 2>;
@@ -191,9 +193,9 @@ int wrong_rows_of(int threads) {
   constexpr int rows_of_x = 3;
   int wrong = 0;
   for (std::size_t const cols : {2, 6, 8, 24, 50}) {
-    // Row r is r + 1 times 0 1 2 ...: distances have a mean of (cols - 1) / 2 and a variance of (cols^2 - 1) / 12, so many
-    // times and squares of times.
-    test::GuardedArray<double> of_x(rows_of_x * cols);  // the last row ends where memory cannot be read
+    // Row r is (r + 1) * (0 1 2 ...): the distances have mean (r + 1) (cols - 1) / 2 and variance (r + 1)^2 (cols^2 -
+    // 1) / 12.
+    test::GuardedArray<double> of_x(rows_of_x * cols);  // the last row ends at a guard page
     double* const x = of_x.last(rows_of_x * cols);
     for (std::size_t i = 0; i < rows_of_x * cols; ++i) x[i] = static_cast<double>((i / cols + 1) * (i % cols));
     for (test::Order const order : test::all_orders) {
@@ -223,7 +225,7 @@ TEST(Layernorm, StatisticsByATeamInAnyOrder) {
   for (int const threads : {1, 2, 3, 5}) EXPECT_EQ(wrong_rows_of<kernels::WholeTeam>(threads), 0) << threads;
 }
 
-// One scratch for both sums: a thread that is ahead overwrites what the others still read.
+// Mistake: one scratch for both sums, so that a fast thread overwrites what others still read.
 template <class Member, class T>
 struct OneScratch : kernels::WholeTeam<Member, T> {
   template <class Lanes>
@@ -231,7 +233,7 @@ struct OneScratch : kernels::WholeTeam<Member, T> {
     return kernels::WholeTeam<Member, T>::fold(lanes, value, 0);
   }
 };
-// A thread's own sum as if it were the team's.
+// Mistake: a thread uses its own sum instead of the team's.
 template <class Member, class T>
 struct ItsOwnSum : kernels::WholeTeam<Member, T> {
   template <class Lanes>
@@ -239,7 +241,7 @@ struct ItsOwnSum : kernels::WholeTeam<Member, T> {
     return value;
   }
 };
-// What the last thread has is left out.
+// Mistake: the last thread's elements are left out.
 template <class Member, class T>
 struct MissesLastThread : kernels::WholeTeam<Member, T> {
   template <class Lanes>
@@ -256,7 +258,7 @@ TEST(BrokenLayernorm, TeamsWithAMistake) {
   }
 }
 
-// What LayerNorm says to its tuning, kept.
+// Records what LayerNorm passes to its tuning.
 template <class Exec>
 struct AskedTuning : kernels::LayerNormTuning<Exec, float> {
   static inline bool aligned = false;
@@ -271,7 +273,7 @@ struct AskedTuning : kernels::LayerNormTuning<Exec, float> {
   }
 };
 
-// What a host's lanes store past its caches: every element, and none behind. By itself only a large matrix is stored so.
+// Streaming stores of a host's lanes write every element and nothing behind. By default only a large matrix uses them.
 template <class T, int W>
 void expect_same_past_caches() {
   using Exec = Kokkos::DefaultHostExecutionSpace;
@@ -308,7 +310,7 @@ TEST(Layernorm, PastCachesEveryElement) {
   expect_same_past_caches<double, 64>();
 }
 
-// Packs are read only where x, gamma, beta and ln begin with one: memory of somebody else may begin anywhere.
+// Packs are used only if x, gamma, beta and ln are aligned to a pack; memory of other owners may begin anywhere.
 TEST(Layernorm, PacksOnlyWhereAllBeginWithOne) {
   using Exec = Kokkos::DefaultExecutionSpace;
   using Tuning = AskedTuning<Exec>;
@@ -364,7 +366,7 @@ TEST(Moments, AnEmptyPartChangesNothing) {
   }
 }
 
-// A float that counts stands still at 2^24.
+// A float counter stops at 2^24.
 TEST(Moments, CountBeyondWhatAFloatCounts) {
   std::size_t const many = std::size_t{1} << 24;
   Moments<float> part{.count = 0x1p24F, .mean = 0, .squares = 0};
@@ -372,7 +374,7 @@ TEST(Moments, CountBeyondWhatAFloatCounts) {
   EXPECT_EQ(part.count, 0x1p24F + 4);
 }
 
-// Parts of different lengths, in any grouping, up to what the recurrence may round.
+// Parts of different lengths merge in any grouping, up to the rounding of the recurrence.
 TEST(Moments, MergeOfUnequalParts) {
   for (int const n : {1, 2, 7, 100}) {
     for (int const cut : {0, 1, n / 3, n}) {
@@ -393,7 +395,7 @@ TEST(Moments, MergeOfUnequalParts) {
   }
 }
 
-// Rows whose sums of distances, or of their squares, leave the range: y does not. A NaN makes its own row NaN, and no other.
+// The sums of distances or of their squares overflow, but y does not. A NaN makes only its own row NaN.
 TEST(Layernorm, SquaresPastTheRange) {
   double const not_a_number = std::numeric_limits<double>::quiet_NaN();
   for (double const size : {1e19, 1e30, 3e37}) {

@@ -1,4 +1,4 @@
-// Wrong orders of memory: indices exchanged, a pitch forgotten, padding left as it was.
+// Wrong memory orders must be caught: exchanged indices, a forgotten pitch, padding that keeps its old values.
 
 #include <map>
 #include <string>
@@ -30,7 +30,7 @@ struct Clear {
   KOKKOS_FUNCTION void operator()(std::size_t i) const { out[i] = T(0); }
 };
 
-// Tiles of `side` one after the other down the columns, or with each tile's own rows and columns exchanged.
+// Tiles of `side` in column order, or with rows and columns exchanged within each tile.
 template <class T>
 struct PutTiles {
   T const* a;
@@ -118,7 +118,7 @@ struct WrongTiles {
   };
 };
 
-// 7 x 13.
+// A 7 x 13 matrix.
 ParameterMap const seven_rows{{"rows", std::int64_t{7}}, {"side", std::int64_t{4}}};
 
 TEST(BrokenLayouts, RightForLeft) { testing::expect_caught<Layouts, RightForLeft>(91, seven_rows, "left"); }
@@ -127,7 +127,7 @@ TEST(BrokenLayouts, LeavesPadding) { testing::expect_caught<Layouts, LeavesPaddi
 TEST(BrokenLayouts, TilesByColumns) { testing::expect_caught<Layouts, WrongTiles<true>>(91, seven_rows, "tiled"); }
 TEST(BrokenLayouts, ColumnsInTiles) { testing::expect_caught<Layouts, WrongTiles<false>>(91, seven_rows, "tiled"); }
 
-// 3 x 4, as the README shows it.
+// The 3 x 4 example of the README.
 TEST(LayoutsNote, ShowsTheOrder) {
   std::map<std::string, std::string, std::less<>> const expected{{"right", "0 1 2 3 4 5 6 7 8 9 10 11"},
                                                                  {"left", "0 4 8 1 5 9 2 6 10 3 7 11"},

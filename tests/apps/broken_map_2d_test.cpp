@@ -1,4 +1,5 @@
-// Wrong maps of matrices: axes exchanged, tiles without masks, layouts mixed up. On a square matrix half of them pass.
+// Wrong maps of matrices must be caught: exchanged axes, tiles without masks, mixed-up layouts. A square matrix does
+// not show half of them.
 
 #include "broken_rows.hpp"
 
@@ -7,7 +8,7 @@
 namespace tessera::map_2d {
 namespace {
 
-// Index i of `count` stands for (i / across, i % across); what that means in memory are the strides.
+// Index i of `count` means (i / across, i % across); the strides say where that is in memory.
 template <class T>
 struct AddAt {
   T const* a;
@@ -23,7 +24,7 @@ struct AddAt {
     std::size_t const y = i / across;
     std::size_t const x = i % across;
     std::size_t const from = y * in_down + x * in_across;
-    // Read inside: what is wrong here is what is written.
+    // Reads stay inside the array: only the writes are wrong.
     out[y * out_down + x * out_across] = from < n ? add(a[from]) : T(1);
   }
 };
@@ -52,7 +53,7 @@ struct SwappedAxes {
     void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& in, OutputOn<Map2d, Exec, T> const& out) const {
       std::size_t const rows = in.a.extent(0);
       std::size_t const cols = in.a.extent(1);
-      // Guarded by the wrong extents: the smaller square is all that is written.
+      // Guarded by the wrong extents: only the smaller square is written.
       std::size_t const side = rows < cols ? rows : cols;
       add_at<Exec, T>(exec, in, out, side, side, cols, 1, cols, 1);
     }
@@ -91,7 +92,8 @@ struct TilesUnmasked {
     Plan(Exec const&, InputOn<Map2d, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& in, OutputOn<Map2d, Exec, T> const& out) const {
       std::size_t const cols = in.a.extent(1);
-      // Past the right edge lies the next row, where the same value is right: only the last one shows it.
+      // A write past the right edge lands in the next row, where the same value is right: only the last row shows the
+      // mistake.
       add_at<Exec, T>(exec, in, out, in.a.extent(0), (cols + 7) / 8 * 8, cols, 1, cols, 1);
     }
   };
@@ -114,11 +116,11 @@ enum class GridMistake {
   none,
   no_guard_of_rows,
   no_guard_of_columns,
-  tiles_down_first,  // the team's number counts down columns where the grid's rows were meant
-  rows_of_tile       // the tile's rows begin a tile's columns apart: one and the same, but in tiles that are not square
+  tiles_down_first,  // the team's number runs down columns instead of along the grid's rows
+  rows_of_tile       // rows of tiles begin a tile's columns apart, which is right only for square tiles
 };
 
-// A tile of tile_rows x tile_cols a team, as the variant `team_guarded` has it.
+// One team per tile of tile_rows x tile_cols, as in the variant `team_guarded`.
 template <class Exec, class T>
 struct BrokenGrid {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -141,8 +143,8 @@ struct BrokenGrid {
       bool const row_fits = row < rows || mistake == GridMistake::no_guard_of_rows;
       bool const col_fits = col < cols || mistake == GridMistake::no_guard_of_columns;
       int const at = row * cols + col;
-      // Read inside: what is wrong here is what is written. A column past the end is the next row's first, where the same
-      // value is right: only the last row shows it.
+      // Reads stay inside the array: only the writes are wrong. A column past the end is the first of the next row,
+      // where the same value is right: only the last row shows the mistake.
       if (row_fits && col_fits) out[at] = at < rows * cols ? add(a[at]) : T(1);
     });
   }
@@ -168,7 +170,7 @@ struct BrokenGrids {
   };
 };
 
-// P7's 5 x 5 in tiles of 3 x 3, and 7 x 13 in the same.
+// Puzzle P7's 5 x 5 in tiles of 3 x 3, and 7 x 13 in the same tiles.
 ParameterMap const five_rows{{"rows", std::int64_t{5}}, {"tile", std::int64_t{3}}};
 ParameterMap const seven_rows_in_tiles{{"rows", std::int64_t{7}}, {"tile", std::int64_t{3}}};
 
@@ -188,7 +190,7 @@ TEST(BrokenMap2d, TilesDownFirst) {
   testing::expect_caught<Map2d, BrokenGrids<GridMistake::tiles_down_first>>(91, seven_rows_in_tiles, "first");
 }
 
-// 7 x 13.
+// A 7 x 13 matrix.
 ParameterMap const seven_rows{{"rows", std::int64_t{7}}};
 
 TEST(BrokenMap2d, SwappedAxes) { testing::expect_caught<Map2d, SwappedAxes>(91, seven_rows, "first"); }

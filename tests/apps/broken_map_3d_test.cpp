@@ -1,4 +1,5 @@
-// Wrong maps of three dimensions: extents exchanged, edges without guards. In a cube half of them pass.
+// Wrong maps of three dimensions must be caught: exchanged extents, edges without guards. A cube does not show half of
+// them.
 
 #include "broken_rows.hpp"
 
@@ -7,15 +8,15 @@
 namespace tessera::map_3d {
 namespace {
 
-// Index i of z * y * x stands for (plane, row, col) of these extents; `keeps` is what guards it.
+// Index i of z * y * x means (plane, row, col) of these extents; `keeps` is the guard.
 template <class T>
 struct AddAt {
   T const* a;
   T* out;
   AddConstant<T> add;
   std::size_t n;
-  std::size_t rows;  // from one plane to the next in memory
-  std::size_t cols;  // from one row to the next
+  std::size_t rows;  // distance between planes in memory
+  std::size_t cols;  // distance between rows
   std::size_t x;     // extents of the index
   std::size_t y;
   std::size_t keep_col;  // guards
@@ -25,7 +26,7 @@ struct AddAt {
     std::size_t const row = i / x % y;
     std::size_t const plane = i / x / y;
     std::size_t const at = (plane * rows + row) * cols + col;
-    // Read inside: what is wrong here is what is written.
+    // Reads stay inside the array: only the writes are wrong.
     if (col < keep_col && row < keep_row) out[at] = at < n ? add(a[at]) : T(1);
   }
 };
@@ -58,7 +59,7 @@ void add_at(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d,
 
 constexpr std::size_t none = std::size_t{1} << 40;
 
-// Memory as if planes and rows were exchanged.
+// Mistake: planes and rows are exchanged in memory.
 struct SwappedExtents {
   static constexpr VariantInfo info{.name = "swapped_extents", .summary = "planes as far apart as rows should be"};
   template <ExecutionSpace Exec, class T>
@@ -83,7 +84,8 @@ struct UnguardedPlanes {
   };
 };
 
-// Past the end of a row lies the next one, where the same value is right: only the last row of all shows it.
+// An element past the end of a row is the first of the next, where the same value is right: only the very last row
+// shows it.
 struct UnguardedColumns {
   static constexpr VariantInfo info{.name = "unguarded_columns", .summary = "columns rounded up to 8, without a guard"};
   template <ExecutionSpace Exec, class T>
@@ -108,7 +110,7 @@ struct WrongGuard {
   };
 };
 
-// Memory without padding, read as if its rows were padded to 8.
+// Mistake: memory without padding is read as if its rows were padded to 8.
 struct ForgottenPitch {
   static constexpr VariantInfo info{.name = "forgotten_pitch", .summary = "rows as far apart as padded ones"};
   template <ExecutionSpace Exec, class T>
@@ -125,7 +127,7 @@ struct ForgottenPitch {
 ParameterMap const uneven{{"planes", std::int64_t{3}}, {"rows", std::int64_t{5}}};
 
 TEST(BrokenMap3d, SwappedExtents) { testing::expect_caught<Map3d, SwappedExtents>(105, uneven, "first"); }
-// 3 x 2 x 2: a plane more is no longer than the guard zone.
+// 3 x 2 x 2: an additional plane still lies within the guard zone.
 TEST(BrokenMap3d, UnguardedPlanes) {
   ParameterMap const small{{"planes", std::int64_t{3}}, {"rows", std::int64_t{2}}};
   testing::expect_caught<Map3d, UnguardedPlanes>(12, small, "past the end");

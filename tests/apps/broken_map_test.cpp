@@ -1,4 +1,4 @@
-// Wrong maps, each by one of the mistakes that the book's solutions and their readers make.
+// Wrong maps must be caught, each with one typical mistake of readers of the book.
 
 #include "broken_rows.hpp"
 
@@ -15,7 +15,7 @@
 namespace tessera::map {
 namespace {
 
-// Kernel bodies stand in free templates: a device lambda may not stand in a test's private function.
+// Kernel bodies are free templates: a private member function such as a test body must not contain a device lambda.
 template <class Exec, class Body>
 void for_range(Exec const& exec, std::size_t begin, std::size_t end, Body const& body) {
   Kokkos::parallel_for("tessera::tests::broken_map",
@@ -95,12 +95,12 @@ struct ReadsNeighbour {
 
 enum class TileMistake {
   none,
-  no_guard,       // the last tile is written as if it were whole
-  offset_by_one,  // tiles begin an element too far from each other
-  no_barrier      // what another thread stages is read too early
+  no_guard,       // a partial last tile is written as a full tile
+  offset_by_one,  // each tile begins one element too late
+  no_barrier      // elements that another thread stages are read too early
 };
 
-// Tiles through scratch, as the variant `scratch` has it.
+// Tiles through scratch, as in the variant `scratch`.
 template <class Exec, class T>
 struct BrokenTile {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -145,7 +145,7 @@ struct BrokenTiles {
 
 ParameterMap const tiles_of_4{{"tile", std::int64_t{4}}};
 
-// Right `first_wrong` launches long, then without the last 256 elements.
+// Right until launch `first_wrong`, from then on without the last 256 elements.
 template <int first_wrong>
 struct LosesItsTail {
   static constexpr VariantInfo info{.name = "loses_its_tail", .summary = "leaves the tail out, but not at first"};
@@ -161,8 +161,8 @@ struct LosesItsTail {
   };
 };
 
-// Through the driver, as a program does it, at the size of people's runs: the results of all three rows are compared on the
-// row's own space, with those of the row that was right.
+// Runs through the driver like a program, at a realistic size. The results of all three rows are compared on the row's
+// own space with the results of the row that was right.
 TEST(BrokenMap, LosesItsTailAfterARightRow) {
   struct Right : LosesItsTail<1000000> {};
   struct WrongLater : LosesItsTail<1> {};
@@ -193,7 +193,7 @@ TEST(BrokenMap, MissesLast) { testing::expect_caught<Map, MissesLast>(100, {}, "
 TEST(BrokenMap, WritesPastEnd) { testing::expect_caught<Map, WritesPastEnd>(100, {}, "past the end"); }
 TEST(BrokenMap, WritesBeforeStart) { testing::expect_caught<Map, WritesBeforeStart>(100, {}, "before the start"); }
 TEST(BrokenMap, AddsNothing) { testing::expect_caught<Map, AddsNothing>(100, {}, "0"); }
-// P6's 9 elements in tiles of 4.
+// Puzzle P6's 9 elements in tiles of 4.
 TEST(BrokenMap, TilesAreRightWithoutAMistake) {
   testing::expect_right<Map, BrokenTiles<TileMistake::none>>(9, tiles_of_4);
 }

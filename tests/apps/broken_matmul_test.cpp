@@ -1,5 +1,5 @@
-// Wrong products, each by one of the mistakes that the book's solutions and their readers make; and the kernels that only
-// GPUs run, under teams that run their threads in the worst order.
+// Wrong products must be caught, each with one typical mistake of readers of the book. GPU-only kernels run under teams
+// that run their threads in the worst order.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::int64_t tile = 8;
 
-// The matrices as pointers and extents, their elements as accumulators: integers are unsigned and wrap.
+// The matrices as pointers and extents, with elements converted to accumulators: integers are unsigned and wrap.
 template <class Sum>
 struct Operands {
   Sum const* a;
@@ -62,7 +62,7 @@ template <class T>
 struct Matrices : Operands<Accumulator<T>> {
   using Sum = Accumulator<T>;
 
-  // Sum of the products `begin` to `end` of an element; never reads outside of the matrices.
+  // Sum of products `begin` to `end` of an element; never reads outside the matrices.
   KOKKOS_FUNCTION Sum dot(std::size_t row, std::size_t col, std::size_t begin, std::size_t end) const {
     Sum sum = 0;
     for (std::size_t i = begin; i < end; ++i) {
@@ -72,7 +72,7 @@ struct Matrices : Operands<Accumulator<T>> {
   }
 };
 
-// Each mistake is a functor of (matrices, row, col) for every element of a grid of its own choice.
+// Each mistake is a functor of (matrices, row, col), called for every element of a grid that it chooses.
 template <class T, class Mistake>
 struct Kernel {
   Matrices<T> of;
@@ -106,7 +106,7 @@ struct Broken {
   };
 };
 
-// The last tile along k is as wide as the others: it reads on into the next row.
+// The last tile along k has the full width and reads on into the next row.
 struct UnmaskedTile : WholeGrid {
   static constexpr std::string_view name = "unmasked_tile";
   template <class M>
@@ -115,7 +115,7 @@ struct UnmaskedTile : WholeGrid {
   }
 };
 
-// The last tile along k is left out.
+// The last tile along k is missing.
 struct DroppedTile : WholeGrid {
   static constexpr std::string_view name = "dropped_tile";
   template <class M>
@@ -124,7 +124,7 @@ struct DroppedTile : WholeGrid {
   }
 };
 
-// Columns go down and rows across: guarded, so that a wide matrix is not finished.
+// Columns and rows of the grid are exchanged, but guarded, so that a wide matrix stays incomplete.
 struct SwappedAxes {
   static constexpr std::string_view name = "swapped_axes";
   template <class M>
@@ -141,7 +141,7 @@ struct SwappedAxes {
   }
 };
 
-// Adds to whatever is there.
+// Adds to the old output.
 struct NotZeroed : WholeGrid {
   static constexpr std::string_view name = "not_zeroed";
   template <class M>
@@ -150,7 +150,7 @@ struct NotZeroed : WholeGrid {
   }
 };
 
-// Every tile along k overwrites what the others have summed.
+// Each tile along k overwrites the sums of the previous tiles.
 struct LastTileOnly : WholeGrid {
   static constexpr std::string_view name = "last_tile_only";
   template <class M>
@@ -159,7 +159,7 @@ struct LastTileOnly : WholeGrid {
   }
 };
 
-// Reads b as if it were column-major: of the right size where the matrices are square.
+// Reads b as column-major, which stays in bounds if the matrices are square.
 struct TransposedFactor : WholeGrid {
   static constexpr std::string_view name = "transposed_factor";
   template <class M>
@@ -170,7 +170,7 @@ struct TransposedFactor : WholeGrid {
   }
 };
 
-// Stores a whole tile where the matrix has a part of one.
+// Stores a whole tile where the matrix has only part of one.
 struct WritesPastEnd {
   static constexpr std::string_view name = "writes_past_end";
   template <class M>
@@ -205,7 +205,7 @@ TEST(BrokenMatmul, WritesPastEnd) { expect_caught<WritesPastEnd>(7 * 30 * 11, wi
 
 enum class TileMistake {
   none,
-  no_barrier_after_load,     // what the other thread loads is multiplied too early
+  no_barrier_after_load,     // elements that the other thread loads are multiplied too early
   no_barrier_before_reload,  // a tile is loaded while the other thread still multiplies it
 };
 
@@ -280,8 +280,8 @@ TEST(BrokenMatmul, NoBarrierBeforeReload) {
                                                                                      testing::Where::hosts);
 }
 
-// A league of a tiled kernel by teams of `threads`, in one scratch, the matrices just before memory that cannot be read.
-// Returns how many elements of c are wrong, over all orders of the threads.
+// Runs the league of a tiled kernel with teams of `threads`, in one scratch; the matrices end at guard pages. Returns
+// the number of wrong elements of c over all orders of the threads.
 template <class Kernel, class T>
 std::size_t wrong_elements(int threads, int edge, std::size_t m, std::size_t n, std::size_t k) {
   using Sum = Accumulator<T>;
@@ -294,7 +294,7 @@ std::size_t wrong_elements(int threads, int edge, std::size_t m, std::size_t n, 
   for (std::size_t i = 0; i < k * n; ++i) b[i] = static_cast<T>(i * 5 % 11) - T(4);
   using Const = Array<T const**, Kokkos::HostSpace>;
   test::AdversarialTeam team(threads);
-  // It ends where memory cannot be touched; the rows of a large team pass the end of a tile by far.
+  // It ends at a guard page; the rows of a large team go far beyond the end of a tile.
   std::size_t const bytes = (bytes_of_pairs<T>(Kernel::pairs, edge) + 15) / 16 * 16;
   test::GuardedArray<char> of_scratch(bytes);
   std::size_t wrong = 0;
@@ -304,7 +304,7 @@ std::size_t wrong_elements(int threads, int edge, std::size_t m, std::size_t n, 
     collective::MatrixTiles const tiles{.rows = m, .cols = n, .tile_rows = edge, .tile_cols = edge};
     Kernel const kernel{Const(a, m, k), Const(b, k, n), Array<T**, Kokkos::HostSpace>(c, m, n), tiles, edge};
     char* const scratch = of_scratch.last(bytes);
-    std::fill(scratch, scratch + bytes, static_cast<char>(-1));  // NaN, once: the next team finds the last one's
+    std::fill(scratch, scratch + bytes, static_cast<char>(-1));  // NaN, only once
     std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
       for (int rank = 0; rank < league_of(tiles.count()); ++rank) {
         kernel(test::LeagueMember(member, rank, scratch, static_cast<int>(bytes)));
@@ -323,7 +323,7 @@ std::size_t wrong_elements(int threads, int edge, std::size_t m, std::size_t n, 
   return wrong;
 }
 
-// Around the edges of tiles of 5 and of 8: short ones on every side, one slice, many, and none.
+// Extents around the edges of tiles of 5 and of 8: short on every side, one slice, many, and none.
 template <class Kernel, class T>
 void expect_right() {
   for (int const edge : {1, 5, 8}) {
@@ -342,7 +342,7 @@ void expect_right() {
   }
 }
 
-using ByThread = lane::Emulated<4>;  // eight columns of a tile a lane, two of them inside of one of 8
+using ByThread = lane::Emulated<4>;  // eight columns of a tile per lane, two of them inside an 8-wide tile
 using collective::Arrival;
 template <class T>
 using Overlapped = OverlappedProduct<test::AdversarialSpace, T, ByThread, 8>;
@@ -366,14 +366,14 @@ TEST(TiledProducts, AsyncInAnyOrder) {
   expect_right<Async<float, collective::HardwareCopies>, float>();
 }
 
-// Waits for one group too few.
+// Mistake: waits for one copy group too few.
 struct WaitsTooLittle : Late {
   template <int N>
   KOKKOS_FUNCTION void wait() const {
     Late::wait<N + 1>();
   }
 };
-// Makes ones, not zeros, of what lies outside of the matrices.
+// Mistake: fills elements outside the matrices with ones instead of zeros.
 struct IgnoresTheMask : Late {
   static constexpr float ones[4] = {1, 1, 1, 1};
   template <int Bytes>
@@ -389,7 +389,8 @@ TEST(BrokenMatmul, AsyncIgnoresTheMask) {
   EXPECT_GT((wrong_elements<Async<float, IgnoresTheMask>, float>(3, 5, 9, 7, 17)), 0u);
 }
 
-// Half's numbers below 2^-14 are exact, but units that flush take them for 0: then such an element is off by all of itself.
+// Half represents numbers below 2^-14 exactly, but units that flush denormals read them as 0, which is an error of 100%
+// for that element.
 TEST(Matmul, SmallHalvesOnUnitsThatFlush) {
   using Kept = FactorRule<Half, false>;
   using Flushed = FactorRule<Half, true>;
@@ -403,14 +404,14 @@ TEST(Matmul, SmallHalvesOnUnitsThatFlush) {
   EXPECT_EQ((FactorRule<BFloat16, true>::fit(0x1p-60F, 0x1p-60F)), Fit::exactly);
 }
 
-// The kernel on matrix units, with emulated lanes: a tile of 32 x 64 by four threads.
+// The kernel on matrix units with emulated lanes: a tile of 32 x 64 by four threads.
 using TensorTile = kernels::Tf32Tile<2, 2, 1, 4, 3, 1>;
 template <int Terms, int Width, class Copies = Late>
 using Tensor = kernels::detail::Tf32Product<test::AdversarialSpace, lane::Emulated<TensorTile::Unit::lanes>, TensorTile,
                                             Terms, Width, Copies, kernels::PlainProduct>;
 
-// Elements of c that are off by more than `relative` of the sum of their terms' magnitudes, over all orders of the threads.
-// The matrices stand just before memory that cannot be read; element(i) is an element's value.
+// Returns how many elements of c are off by more than `relative` times the sum of their terms' magnitudes, over all
+// orders of the threads. The matrices end at guard pages; element(i) is an element's value.
 template <class Kernel, class Element>
 std::size_t far_elements(std::size_t m, std::size_t n, std::size_t k, double relative, Element const& element) {
   test::GuardedArray<float> of_a(m * k + 4);
@@ -446,12 +447,13 @@ std::size_t far_elements(std::size_t m, std::size_t n, std::size_t k, double rel
 }
 
 float whole(std::size_t i) { return static_cast<float>(i * 11 % 31) - 15.0F; }
-// 24 bits.
+// Values with 24 significant bits.
 float odd(std::size_t i) { return std::ldexp(static_cast<float>(0x80'0001U + i * 7'654'321U % 0x7f'ffffU), -24); }
-// What tensor_3xtf32 states: 49 u, and an addition for every 16 of k.
+// The bound that tensor_3xtf32 states: 49 u, and one addition for every 16 of k.
 constexpr double of_two_terms(std::size_t k) { return (49 + static_cast<double>((k + 15) / 16)) * 0x1p-24; }
 
-// Around the edges of tiles: short ones on every side, one slice, many, and none. Whole numbers of five bits are exact.
+// Extents around the edges of tiles: short on every side, one slice, many, and none. Whole numbers of five bits are
+// exact.
 template <int Terms, int Width>
 void expect_right_tensor() {
   for (auto const& [m, n, k] : {std::array<std::size_t, 3>{1, 4, 4},
@@ -475,7 +477,7 @@ TEST(TensorProducts, OfAnyExtents) {
     EXPECT_EQ((far_elements<Tensor<2, 1, Early>>(m, n, k, of_two_terms(k), odd)), 0u) << m << " x " << n << " x " << k;
   }
 }
-// The Plans of all four, on emulated units and, where there are such, on units.
+// The Plans of all four variants, on emulated units and, if the device has them, on matrix units.
 template <template <class> class PlanOn>
 struct OnUnits {
   static constexpr VariantInfo info{.name = "on_units", .summary = "a product on matrix units"};
@@ -510,7 +512,7 @@ TEST(TensorProducts, OfPlans) {
     }
   }
 }
-// Their roof is the peak of the units for their factors, over the products that one of c takes.
+// Their roof is the unit's peak for their factors, divided by the number of products per product of c.
 TEST(TensorProducts, NameTheirUnit) {
   for (VariantInfo const& info : app().variants) {
     Unit const unit = info.name.find("fp16") != info.name.npos   ? Unit::half
@@ -521,7 +523,7 @@ TEST(TensorProducts, NameTheirUnit) {
     EXPECT_EQ(info.unit_products, info.name.find("3xtf32") != info.name.npos ? 3 : 1) << info.name;
   }
 }
-// One term where two are promised: the bound of two sees it.
+// Mistake: one term although two are promised; the bound of two terms catches it.
 TEST(BrokenMatmul, TensorLosesTheLowTerms) {
   EXPECT_GT((far_elements<Tensor<1, 4>>(33, 36, 20, of_two_terms(20), odd)), 0u);
 }

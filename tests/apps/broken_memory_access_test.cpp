@@ -1,4 +1,5 @@
-// Wrong accesses: work that was not done must not count as fast, and a wrong model must not stand beside a measurement.
+// Wrong accesses must be caught: work that was not done must not count as fast, and a wrong model must not appear
+// beside a measurement.
 
 #include <algorithm>
 #include <cmath>
@@ -13,13 +14,13 @@
 namespace tessera::memory_access {
 namespace {
 
-// Kernel bodies stand in free templates: a device lambda may not stand in a test's private function.
+// Kernel bodies are free templates: a private member function such as a test body must not contain a device lambda.
 template <class Exec, class Body>
 void for_range(Exec const& exec, std::size_t count, Body const& body) {
   Kokkos::parallel_for("tessera::tests::broken_memory_access", Kokkos::RangePolicy<Exec>(exec, 0, count), body);
 }
 
-// Indices below `walk` times `stride`, each on its element.
+// Indices below `walk`, times `stride`, applied to the element.
 template <class T>
 struct Walks {
   T const* in;
@@ -125,7 +126,7 @@ struct LeavesOutOffset {
   };
 };
 
-// Whole pieces of 16 bytes, --bytes beyond a boundary, and no others.
+// Only whole 16-byte pieces, --bytes beyond a boundary.
 struct MovesPiece {
   unsigned char const* in;
   unsigned char* out;
@@ -152,7 +153,7 @@ struct LeavesOutBytes {
   };
 };
 
-// Places that a walk through the tile reads; `skip` is what a walk moves on by.
+// Indices that a walk through the tile reads; `skip` is the step of the walk.
 template <class T>
 struct Stages {
   T const* in;
@@ -189,7 +190,7 @@ struct WrongPlaces {
   };
 };
 
-// banks without the barrier between its rounds.
+// The variant `banks` without the barrier between its rounds.
 template <class Exec, class T>
 struct StagesAtOnce {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -276,7 +277,7 @@ TEST(BrokenMemoryAccess, GathersForScatter) {
 }
 TEST(BrokenMemoryAccess, ReadsInOrder) { testing::expect_caught<MemoryAccess, ReadsInOrder>(100, {}, "gathered"); }
 TEST(BrokenMemoryAccess, LeavesOutOffset) { testing::expect_caught<MemoryAccess, LeavesOutOffset>(100, {}, "copied"); }
-// 1001 floats are four bytes more than whole pieces: before the first piece, or behind the last.
+// 1001 floats are whole pieces plus four bytes: before the first piece or behind the last.
 TEST(BrokenMemoryAccess, LeavesOutBytesBefore) {
   testing::expect_caught<MemoryAccess, LeavesOutBytes<true>>(1001, {}, "copied");
 }
@@ -308,7 +309,8 @@ TEST(MemoryAccessModel, PermutationHitsEveryElementOnce) {
   }
 }
 
-// A warp's 32 floats lie in 4 sectors, 32 doubles in 8; neighbours a sector or more apart need a sector each.
+// 32 consecutive floats of a warp lie in 4 sectors, 32 doubles in 8; elements a sector or more apart need one sector
+// each.
 TEST(MemoryAccessModel, UnitsTogether) {
   auto const units = [](Machine const& machine, std::size_t stride, std::size_t size, std::size_t offset = 0) {
     std::size_t const n = 1 << 20;
@@ -343,7 +345,7 @@ TEST(MemoryAccessModel, BankWays) {
     EXPECT_EQ(ways(cuda_machine, 0, size), 1);
     EXPECT_EQ(ways(cuda_machine, 1, size), 1);
     EXPECT_EQ(ways(cuda_machine, 2, size), 2);
-    EXPECT_LT(ways(cuda_machine, 3, size), 1.2);  // 2 in the few warps in which a walk ends and the next begins
+    EXPECT_LT(ways(cuda_machine, 3, size), 1.2);  // 2 only in the few warps in which one walk ends and the next begins
     EXPECT_EQ(ways(cuda_machine, 32, size), size == 4 ? 32 : 16);  // 16 lanes read at a time
     EXPECT_EQ(ways(host_machine, 32, size), 1);
   }
@@ -358,7 +360,7 @@ TEST(MemoryAccessModel, BranchesTogether) {
   EXPECT_EQ(taken(cuda_machine, Branch::lane, 4), 4);
   EXPECT_EQ(taken(cuda_machine, Branch::lane, 32), 32);
   EXPECT_EQ(taken(cuda_machine, Branch::warp, 4), 1);
-  EXPECT_EQ(taken(hip_machine, Branch::warp, 4), 2);  // a wavefront is two warps' worth
+  EXPECT_EQ(taken(hip_machine, Branch::warp, 4), 2);  // a wavefront has the lanes of two warps
   EXPECT_NEAR(taken(cuda_machine, Branch::element, 32), 32 * (1 - std::pow(31.0 / 32, 32)), 1);
   EXPECT_EQ(taken(host_machine, Branch::lane, 32), 1);
   EXPECT_EQ(branches_together(cuda_machine, 0, [](std::size_t) { return std::size_t{0}; }), 1);

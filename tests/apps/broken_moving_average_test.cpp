@@ -1,4 +1,4 @@
-// Wrong moving averages, each by one of the traps of stencils.
+// Wrong moving averages must be caught, each with one typical mistake of stencils.
 
 #include <cstddef>
 
@@ -12,7 +12,7 @@ App app();
 
 namespace {
 
-// Mean of `count` elements from in[i] on, as if there were `of`.
+// Mean of `count` elements from in[i] on, divided as if there were `of` elements.
 template <class T>
 KOKKOS_INLINE_FUNCTION T mean(T const* in, std::size_t i, std::size_t count, int of) {
   Arithmetic<T> sum = in[i];
@@ -81,7 +81,7 @@ TEST(BrokenMovingAverage, HaloOfOne) { expect_caught<HaloOfOne>(0, "first at [7]
 TEST(BrokenMovingAverage, LanesBeyondEnd) { expect_caught<LanesBeyondEnd>(0, "2 of 100 elements are wrong"); }
 TEST(BrokenMovingAverage, SegmentsFromTile) { expect_caught<SegmentsFromTile>(3, "first at [8]"); }
 
-// A sum of three may leave the range where the mean does not.
+// The sum of three may overflow although the mean does not.
 void expect_means(std::vector<double> const& in, std::vector<double> const& wanted) {
   testing::GivenFields const source({{"in", {{in.size()}, in}}});
   testing::expect_checked(app(), source, {}, wanted, 1e-6);
@@ -95,10 +95,10 @@ TEST(MovingAverage, SumsPastTheRange) {
                {2e38, 1e38, 1.401298464324817e-45, 1.401298464324817e-45, 1.401298464324817e-45});
   expect_means({3e38, 3e38, infinity, 3e38, not_a_number, 3e38},
                {infinity, infinity, not_a_number, not_a_number, not_a_number, 3e38});
-  // On many tiles, with all lanes and tails.
+  // Many tiles, with all lanes and tails.
   expect_means(std::vector<double>(70001, -3e38), std::vector<double>(70001, -3e38));
 }
-// The plain formula, as it was: infinities.
+// The plain formula: it gives infinities.
 struct PlainSum {
   static constexpr VariantInfo info{.name = "plain_sum", .summary = "sums that leave the range"};
   template <Floating T>

@@ -1,5 +1,5 @@
-// Wrong partitions; the comparison with the pivot; what GPUs and arrays beyond 2^32 choose, which hosts can run too; and teams
-// in the worst order.
+// Wrong partitions must be caught. The file also tests the comparison with the pivot, the code for GPUs and for arrays
+// beyond 2^32 on hosts, and teams that run their threads in the worst order.
 
 #include "broken_rows.hpp"
 
@@ -30,16 +30,16 @@ namespace {
 enum class Mistake {
   none,
   equal_goes_left,
-  right_reversed,       // rejected elements from the back, as a single pass that is not stable leaves them
-  second_tile_off,      // one tile of 8 lacks what the tile before it counted last
-  not_stable_in_lanes,  // the left elements of 32 lanes in reverse
-  inclusive_scan,       // an element counts itself among those before it: places are one too far, and the first stays
+  right_reversed,       // rejected elements in reverse order, as an unstable single pass leaves them
+  second_tile_off,      // one tile of 8 misses the last count of the previous tile
+  not_stable_in_lanes,  // the left elements of 32 lanes are reversed
+  inclusive_scan,       // an element counts itself: positions are one too far, and the first stays empty
   counts_in_float,      // stops at 2^24
   ignores_segments,
-  fills_the_rest,  // writes the right part, too, and says that it does not
+  fills_the_rest,  // also writes the right part, but claims not to
 };
 
-// One index for each segment.
+// One index per segment.
 template <class T>
 struct SplitSegment {
   Partition::Parameters parameters;
@@ -107,7 +107,7 @@ struct Broken {
   };
 };
 
-// What a row of the variant says to each dtype and space; `pivot_at`: the pivot is that element.
+// Returns what a row of the variant reports for each dtype and space; the element `pivot_at` is the pivot.
 template <class Variant>
 void for_each_outcome(std::size_t size, ParameterMap given, int runs, auto const& body, int pivot_at = -1) {
   App const app = make_app<Partition>({rows<Partition, Variant>()});
@@ -124,7 +124,7 @@ void for_each_outcome(std::size_t size, ParameterMap given, int runs, auto const
 }
 
 void expect_passed(std::string const& outcome, std::string const& name) {
-  if (outcome.starts_with("skipped: a team of ")) return;  // more threads than this machine has
+  if (outcome.starts_with("skipped: a team of ")) return;  // more threads than this machine offers
   EXPECT_EQ(outcome, "") << name;
 }
 
@@ -163,7 +163,7 @@ TEST(BrokenPartition, FillsTheRest) {
   testing::expect_caught<Partition, Broken<Mistake::fills_the_rest>>(100, {}, "were written after the first");
 }
 
-// x < pivot in double, for numbers of T around the pivot.
+// Evaluates x < pivot in double, for numbers of T around the pivot.
 template <class T>
 void expect_same_as_in_double() {
   using Limits = std::numeric_limits<T>;
@@ -191,7 +191,7 @@ TEST(LessThanPivot, IsTheComparisonInDouble) {
   expect_same_as_in_double<std::int32_t>();
 }
 
-// A GPU's lanes, packs and moves, on every space; and counts of 64 bits, which arrays beyond 2^32 have.
+// A GPU's lanes, packs and moves, on every space, and the 64-bit counts of arrays beyond 2^32.
 template <class T>
 struct WarpsAndWideCounts : kernels::WarpPartitionTuning<T> {
   static constexpr std::size_t most_in_32_bits = 0;
@@ -275,7 +275,7 @@ TEST(PartitionOfGpus, Lanes) {
 }
 TEST(PartitionOfGpus, Chunked) { expect_right<ChunkedAsOnGpu>(); }
 
-// Four lanes that hold two rows of packs, as a GPU's or as a host's.
+// Four lanes that hold two rows of packs, as on a GPU or on a host.
 template <class T, bool as_warps>
 struct SmallTuning : kernels::WarpPartitionTuning<T> {
   static constexpr int lanes = 4;
@@ -288,8 +288,8 @@ struct SmallTuning : kernels::WarpPartitionTuning<T> {
   }
 };
 
-// Teams in every order of their threads, one after the other in one scratch. The arrays and the scratch end where memory cannot
-// be touched.
+// Runs teams in every order of their threads, one after another in one scratch. The arrays and the scratch end at guard
+// pages.
 class WorstOrders {
  public:
   using T = float;
@@ -334,7 +334,7 @@ class WorstOrders {
     }
   }
 
-  // The single pass, and before it the launch that counts.
+  // The single pass, after the launch that counts.
   template <class Tuning, class Count, kernels::detail::Rights rights>
   void single_pass() {
     using kernels::detail::Rights;
@@ -352,7 +352,7 @@ class WorstOrders {
         kernels::Chunks const chunks = kernels::split(n_, static_cast<std::size_t>(threads_) * Counter::part, 3);
         Counter const counter{is_left_, from_, &found_lefts_, &total, &finished, chunks};
         run(order, chunks.count, [&](test::LeagueMember const& member) { counter(member); });
-        EXPECT_EQ(total, 0);  // as the next launch needs it
+        EXPECT_EQ(total, 0);  // the next launch needs a zero
         EXPECT_EQ(finished, 0u);
       }
       Pass const pass{is_left_, from_, to_, &found_lefts_, n_, tiles, tile_, part(), 0, look_back.next_launch(Exec())};
@@ -364,7 +364,7 @@ class WorstOrders {
 
  private:
   [[nodiscard]] int part() const { return static_cast<int>(tiles_of(tile_, static_cast<std::size_t>(threads_))); }
-  // What the kernels take: a few numbers a thread, and a tile.
+  // The scratch of the kernels: a few numbers per thread, and a tile.
   [[nodiscard]] std::size_t scratch_bytes() const {
     std::size_t const numbers = static_cast<std::size_t>(threads_) * 16 + tiles_of(threads_ * 4, std::size_t{16}) * 16;
     return numbers + tiles_of(tile_ * sizeof(T), std::size_t{16}) * 16;
@@ -376,7 +376,7 @@ class WorstOrders {
   template <class Body>
   void run(test::Order order, int league, Body const& body) {
     auto const bytes = static_cast<int>(scratch_bytes());
-    // Now what lies behind it cannot be touched, now what lies before it.
+    // Once the memory behind it is protected, once the memory before it.
     char* const scratch =
         order == test::Order::descending ? scratch_.first(scratch_bytes()) : scratch_.last(scratch_bytes());
     std::optional<std::string> const error = team_.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
@@ -412,7 +412,7 @@ TEST(PartitionKernels, InOneScratchInAnyOrder) {
     for (std::size_t const tile : {most, std::size_t{7}}) {
       for (std::size_t const tiles : {0, 1, 2, 9}) {
         for (std::size_t const more : {0, 1, 4, 6}) {
-          for (double const pivot : {5.0, -1.0}) {  // one half, and none
+          for (double const pivot : {5.0, -1.0}) {  // half of the elements, and none
             WorstOrders orders(threads, tile, tiles * tile + more, pivot);
             orders.reduce_then_scatter<SmallTuning<float, true>>();
             orders.reduce_then_scatter<SmallTuning<float, false>>();

@@ -1,4 +1,4 @@
-// Wrong poolings, each by a mistake that windows invite. All are one kernel with one thing left out.
+// Wrong poolings must be caught: one kernel, each time with one typical mistake of windows.
 
 #include <algorithm>
 #include <cmath>
@@ -18,20 +18,20 @@ namespace {
 
 enum class Mistake {
   none,
-  halo_stays_in_tile,     // the halo is taken to be empty: windows begin at the tile's begin
+  halo_stays_in_tile,     // the halo is treated as empty: windows begin at the tile's begin
   halo_one_short,         // the window's oldest element is not in the halo
-  no_barrier_after_load,  // what another thread loads is read too early
-  tail_unmasked,          // the last tile is written as if it were whole
-  reads_before_array,     // the first windows hold what lies before the array
-  divides_by_window,      // the mean of the first windows is divided by what is not there
+  no_barrier_after_load,  // elements that another thread loads are read too early
+  tail_unmasked,          // a partial last tile is written as a full tile
+  reads_before_array,     // the first windows read memory before the array
+  divides_by_window,      // the mean of the first windows divides by the full window length
   zero_before_array,      // maxima of the first windows include a zero
-  subtracts,              // running sums that subtract what leaves the window
-  not_started             // an empty kernel
+  subtracts,              // running sums subtract the element that leaves the window
+  not_started             // the kernel does nothing
 };
 
 constexpr int tile = 8;
 
-// A team of two threads works on tiles of 8, each thread on the mirrored elements of those it loads.
+// A team of two threads works on tiles of 8. Each thread computes the mirror image of the elements that it loads.
 template <class Exec, class T>
 struct BrokenKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -67,7 +67,7 @@ struct BrokenKernel {
         folded = is_max ? collective::Max<T>{}(folded, staged[e]) : collective::Sum<T>{}(folded, staged[e]);
       }
       if (mistake == Mistake::reads_before_array && begin == 0 && t + 1 < window) {
-        folded = collective::Sum<T>{}(folded, T(1));  // whatever is there
+        folded = collective::Sum<T>{}(folded, T(1));  // an arbitrary value
       }
       std::size_t const present = begin + static_cast<std::size_t>(t) + 1;
       if (op == PoolingOp::mean) {
@@ -80,7 +80,7 @@ struct BrokenKernel {
   }
 };
 
-// One thread, from one end to the other.
+// One thread, from begin to end.
 template <class T>
 struct SubtractingKernel {
   std::size_t window;
@@ -127,7 +127,7 @@ struct Broken {
 
 ParameterMap with(std::int64_t window, char const* op = "sum") { return {{"window", window}, {"op", std::string(op)}}; }
 
-// Windows of one NaN, large numbers beside small ones: what has left a window must not remain.
+// Windows with one NaN, and large numbers beside small ones: an element that left the window must leave no trace.
 template <class Variant>
 std::string outcome_on(testing::Pattern pattern, std::size_t size, ParameterMap const& given) {
   App const app = make_app<Pooling>({rows<Pooling, Variant>()});
@@ -137,7 +137,7 @@ std::string outcome_on(testing::Pattern pattern, std::size_t size, ParameterMap 
   return testing::run_row(row, *problem_case, problem_case->reference(), 1);
 }
 
-// That the kernel is right where nothing is left out: else the tests below say nothing.
+// Without a mistake the kernel must pass; otherwise the tests below prove nothing.
 TEST(BrokenPooling, IsRightWithoutAMistake) {
   for (char const* const op : {"sum", "mean", "max"}) {
     EXPECT_EQ(outcome_on<Broken<Mistake::none>>(testing::Pattern::random, 101, with(5, op)), "");
@@ -164,7 +164,7 @@ TEST(BrokenPooling, DividesByWindow) {
   testing::expect_caught<Pooling, Broken<Mistake::divides_by_window>>(100, with(4, "mean"), "first at [0]");
 }
 TEST(BrokenPooling, ZeroBeforeArray) {
-  // Minus one and one in turn, from minus one on: the first maximum is negative.
+  // -1 and 1 alternate, beginning with -1: the first maximum is negative.
   App const app = make_app<Pooling>({rows<Pooling, Broken<Mistake::zero_before_array>>()});
   for (Row const& row : app.rows) {
     std::uint64_t seed = 1;
@@ -183,8 +183,8 @@ TEST(BrokenPooling, Subtracts) {
 }
 TEST(BrokenPooling, NotStarted) { testing::expect_caught<Pooling, Broken<Mistake::not_started>>(100, with(3), "[0]"); }
 
-// A halo that does not fit is taken in passes through the same scratch: no thread may begin the next one while another
-// is at this one.
+// A halo that does not fit is processed in passes through the same scratch: no thread may begin the next pass while
+// another thread is still in this one.
 TEST(Pooling, PassesWaitForEachOther) {
   App const all = app();
   for (std::int64_t const team : {2, 3, 4}) {
@@ -208,7 +208,7 @@ TEST(Pooling, MeansOfIntegersAreRefused) {
   }
 }
 
-// Sums of windows may leave the range where their means do not; sums that leave it in every order are infinities.
+// Window sums may overflow although their means do not; sums that overflow in every order are infinities.
 void expect_pooled(std::string const& op, std::int64_t window, std::vector<double> const& a,
                    std::vector<double> const& wanted) {
   testing::GivenFields const source({{"a", {{a.size()}, a}}});

@@ -1,4 +1,5 @@
-// Wrong scans: the mistakes of the book's puzzles (one block, several blocks) and of single-pass scans.
+// Wrong scans must be caught: typical mistakes of the book's puzzles (one block, several blocks) and of single-pass
+// scans.
 
 #include "broken_rows.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::size_t tile = 8;
 
-// Scans tile after tile; `Mistake` says what is added to each.
+// Scans tile after tile; `Mistake` chooses what is added to each tile.
 enum class Mistake { none, previous_tile_only, skips_last_tile, not_shifted };
 
 template <class T>
@@ -32,7 +33,7 @@ struct ScanTile {
     collective::Sum<T> const add;
     std::size_t const begin = own * tile;
     T running = 0;
-    // One tile back only, instead of all of them: right for two tiles, wrong from the third on.
+    // Adds only the previous tile instead of all: right for two tiles, wrong from the third on.
     std::size_t const from = mistake == Mistake::previous_tile_only && own > 0 ? begin - tile : 0;
     for (std::size_t i = from; i < begin; ++i) running = add(running, in[i]);
     if (mistake == Mistake::skips_last_tile && begin + tile >= n) return;
@@ -60,7 +61,8 @@ struct Broken {
   };
 };
 
-// The sweeps of read_write_split; what a thread has read is written at once, or after all have read.
+// The sweeps of read_write_split. A thread writes what it has read either at once (the mistake) or after all threads
+// have read.
 template <bool waits>
 struct SplitTile : kernels::TileScanInScratch {
   static constexpr int values_per_element = 1;
@@ -70,7 +72,7 @@ struct SplitTile : kernels::TileScanInScratch {
   template <class Member, class Values, class Op>
   [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(Member const& team, Values const& data, int n,
                                                                         Op const& op) {
-    constexpr int most = 512;  // elements of a thread
+    constexpr int most = 512;  // elements per thread
     int const threads = team.team_size();
     for (int distance = 1; distance < n; distance *= 2) {
       typename Values::non_const_value_type before[most];
@@ -98,7 +100,7 @@ struct Split {
   using Plan = ScanPlan<Split, Exec, T>;
 };
 
-// The sweeps of blelloch_padded; one of them may forget that the tile's indices are padded.
+// The sweeps of blelloch_padded; one of them may ignore that the tile's indices are padded.
 enum class Forgets { nothing, up, down };
 
 template <class Value, Forgets F>
@@ -152,7 +154,7 @@ struct Padded {
   using Plan = ScanPlan<Padded, Exec, T>;
 };
 
-// Totals of tiles as they are after their own scan, with all that lies before each.
+// The tiles' totals after their own scan, with the sum of all previous tiles.
 template <class T>
 struct ScanTotals {
   T const* in;
@@ -188,7 +190,7 @@ struct Totals {
   };
 };
 
-// What a Plan keeps, and must not: its input is another one at the next launch.
+// Mistake: a Plan keeps data, although the input of the next launch may differ.
 enum class Keeps { result_of_construction, result_of_first_launch, total_of_first_launch };
 
 template <class T>
@@ -260,7 +262,7 @@ TEST(BrokenPrefixSum, NoBarrierBetweenReadingAndWriting) {
   testing::expect_caught<PrefixSum, Split<false>>(50001, of_two, "out", testing::repeats(50), testing::Where::hosts);
   testing::expect_right<PrefixSum, Split<true>>(50001, of_two, 5);
 }
-// Within a row nothing is padded, and nothing can be forgotten: tiles of several.
+// Padding is inserted only between rows, so the tiles have several rows: a single row could not show the mistake.
 TEST(BrokenPrefixSum, PaddingForgottenInOneSweep) {
   ParameterMap const of_rows{{"tile", std::int64_t{100}}};
   testing::expect_caught<PrefixSum, Padded<Forgets::up>>(1001, of_rows, "out");

@@ -1,4 +1,4 @@
-// Wrong measurements: work that was not done must not count as fast.
+// Wrong measurements must be caught: work that was not done must not count as fast.
 
 #include "broken_rows.hpp"
 
@@ -67,7 +67,7 @@ struct LaunchesNothing {
   };
 };
 
-// A row that names one field must not be judged by the others, and one that names none by all.
+// A row that names one field must not be judged by the others, and a row that names none must not be judged by all.
 struct NamesTooMuch {
   static constexpr VariantInfo info{.name = "names_too_much", .summary = "says that it writes triad as well"};
   template <ExecutionSpace Exec, class T>
@@ -81,7 +81,7 @@ struct NamesTooMuch {
   };
 };
 
-// The kernel of matrix_*; on hosts with emulated lanes and units, where the variants themselves are skipped.
+// The kernel of matrix_*; hosts use emulated lanes and units, although the variants themselves are skipped there.
 template <class Factor, int Lost>
 struct CountsProducts {
   static constexpr VariantInfo info{.name = "counts_products", .summary = "chains of products of matrices"};
@@ -117,18 +117,18 @@ TYPED_TEST(MatrixChains, MissAnIteration) {
 TYPED_TEST(MatrixChains, SayTheirOperations) {
   using Unit = collective::MatrixUnit<TypeParam>;
   using Kernel = measure::MatrixChainKernel<Kokkos::DefaultHostExecutionSpace, TypeParam>;
-  // A warp's products in an iteration, each a multiplication and an addition, over its elements.
+  // A warp's products per iteration, each a multiplication and an addition, divided by its elements.
   double const products = 1.0 * Kernel::chains * Unit::rows * Unit::cols * Unit::depth;
   EXPECT_EQ((measure::matrix_chain_operations<Kokkos::DefaultHostExecutionSpace, TypeParam>),
             2 * products / Kernel::width);
-  // What is counted is a float: the largest start, and the unit's depth an iteration.
+  // The count is kept in a float: the largest start, plus the unit's depth per iteration.
   EXPECT_LE((255.0 + Kernel::most_iterations) * Unit::depth, 0x1p24);
   EXPECT_EQ(name_of(measure::unit_of<TypeParam>), (std::same_as<TypeParam, Half>       ? "half"
                                                    : std::same_as<TypeParam, BFloat16> ? "bfloat16"
                                                                                        : "tf32"));
 }
 
-// The roof of each of them is what it measures.
+// The roof of each of them is its own measurement.
 TEST(MatrixVariants, NameTheirUnit) {
   std::set<Unit> units;
   for (VariantInfo const& info : app().variants) {

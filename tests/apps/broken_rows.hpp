@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Wrong variants must be caught: runs a variant that is not in the table through the same path as those that are. And
-/// right ones that are not in the table must pass.
+/// Runs variants that are not in the table through the same path as those that are: wrong ones must be caught, and
+/// right ones must pass.
 
 #include <gtest/gtest.h>
 
@@ -21,8 +21,9 @@ namespace tessera::testing {
 
 enum class Where { everywhere, hosts };
 
-/// What run_row says of each row of a variant on a random input: expected to hold `message`, never to be empty. A
-/// missing barrier shows for sure only on hosts, whose threads the scheduler interrupts anywhere, and not on one thread.
+/// Expects what run_row reports for each row of a variant on a random input to contain `message`, and never to be
+/// empty. A missing barrier shows reliably only on hosts, whose scheduler interrupts threads anywhere, and not with one
+/// thread.
 template <class Problem, class Variant>
 void expect_caught(std::size_t size, ParameterMap const& given, std::string const& message, int runs = 1,
                    Where where = Where::everywhere) {
@@ -38,8 +39,8 @@ void expect_caught(std::size_t size, ParameterMap const& given, std::string cons
   }
 }
 
-/// That a kernel of a test is right where it makes no mistake: else its mistakes say nothing. What run_row says of each row of
-/// the variant on a random input is expected to be nothing; a row may be skipped, but not all.
+/// Expects run_row to report nothing for each row of the variant on a random input: a test's kernel must be right
+/// without its mistake. Rows may be skipped, but not all.
 template <class Problem, class Variant>
 void expect_right(std::size_t size, ParameterMap const& given, int runs = 1) {
   App const app = make_app<Problem>({rows<Problem, Variant>()});
@@ -57,14 +58,14 @@ void expect_right(std::size_t size, ParameterMap const& given, int runs = 1) {
   EXPECT_TRUE(passed > 0 || wanted == 0) << "all rows were skipped";
 }
 
-/// What the driver says of each row of a variant, with the data and the options that a user has by default: right at the first
-/// launch, and wrong after the samples.
+/// Checks the driver's verdict for each row of a variant, with a user's default data and options: right at the first
+/// launch, wrong after the samples.
 template <class Problem, class Variant>
 void expect_caught_later(std::size_t size) {
   App const app = make_app<Problem>({rows<Problem, Variant>()});
   ASSERT_FALSE(app.rows.empty());
   for (Row const& row : app.rows) {
-    // One dtype shows of a large case what the others do.
+    // For a large case one dtype is enough.
     if (!is_wanted(row) || (size >= late_size() && row.dtype != app.rows.front().dtype)) continue;
     auto const problem_case = app.generate_data(row.dtype, size, 42, app.data.front(), with_defaults(app, {}));
     Oracle oracle;
@@ -81,8 +82,8 @@ void expect_caught_later(std::size_t size) {
   }
 }
 
-/// What run_row says of each row of `app` on a random input of these shapes, by teams of the variant's choice, of 2 and of 3:
-/// expected to be nothing. Rows that are not of this run, or are skipped, are left out.
+/// Expects run_row to report nothing for each row of `app` on a random input of these shapes, with the default team
+/// size and teams of 2 and of 3. Ignores rows that are skipped or not part of this run.
 inline void expect_passes(App const& app, std::vector<Shape> const& shapes) {
   PatternSource const source(app, Pattern::random, shapes);
   for (std::int64_t const team : {0, 2, 3}) {
@@ -98,7 +99,8 @@ inline void expect_passes(App const& app, std::vector<Shape> const& shapes) {
   }
 }
 
-/// That all rows of `app` in float or double find `wanted`, the first output, on these fields, and that all of it is checked.
+/// Expects all rows of `app` in float or double to find `wanted`, the first output, on these fields, and to check all
+/// of it.
 inline void expect_checked(App const& app, GivenFields const& source, ParameterMap const& given,
                            std::vector<double> const& wanted, double relative) {
   for (Row const& row : app.rows) {
@@ -122,7 +124,7 @@ inline void expect_checked(App const& app, GivenFields const& source, ParameterM
   }
 }
 
-/// That no row of `app` is weak on these fields where atomics flush denormals.
+/// Expects that no row of `app` is weak on these fields if atomics flush denormals.
 inline void expect_never_weak(App const& app, GivenFields const& source, ParameterMap const& given) {
   for (Row const& row : app.rows) {
     if (!is_wanted(row)) continue;

@@ -1,4 +1,4 @@
-// Wrong softmaxes; and the kernels that GPUs choose, which hosts can run as well.
+// Wrong softmaxes must be caught. The file also tests kernels that GPUs choose and hosts can run.
 
 #include <cmath>
 #include <limits>
@@ -19,7 +19,7 @@ namespace {
 
 enum class Mistake { no_maximum, own_piece, misses_tail, not_rescaled, swaps_axes, infinities_count, nan_is_lost };
 
-// One thread a row, one mistake.
+// One thread per row, with one mistake.
 template <class T, Mistake mistake>
 struct WrongRow {
   T const* x;
@@ -73,7 +73,7 @@ struct Wrong {
 
 ParameterMap const of_rows{{"axis", std::string("rows")}, {"rows", std::int64_t{17}}};
 
-// Numbers that a test makes itself.
+// An input made by the test.
 class Given final : public FieldSource {
  public:
   Given(std::size_t rows, std::size_t cols, std::vector<double> values)
@@ -102,7 +102,7 @@ Given random_matrix(std::size_t rows, std::size_t cols, double spread, double sp
   return {rows, cols, std::move(values)};
 }
 
-// What the rows of an app say of a matrix; a skip is as good as a pass.
+// Returns what the rows of an app report for a matrix; a skip counts as a pass.
 void expect_passes(App const& app, std::string const& axis, FieldSource const& source, std::int64_t team,
                    std::string const& what) {
   for (Row const& row : app.rows) {
@@ -141,9 +141,10 @@ TEST(BrokenSoftmax, NanIsLost) {
   expect_mistake_on<Mistake::nan_is_lost>(Given(1, 4, {1, std::numeric_limits<double>::quiet_NaN(), 1, 2}));
 }
 
-// ---------------------------------------------------------------------------------------- kernels of GPUs, on hosts too
+// ---------------------------------------------------------------------------------------- kernels of GPUs, on hosts
+// too
 
-// A kernel with a Tuning of its own.
+// A kernel with a Tuning defined in this test.
 template <template <class, class> class Kernel>
 struct Tuned {
   static constexpr VariantInfo info{.name = "tuned", .summary = "a kernel that another space would choose"};
@@ -192,7 +193,7 @@ struct Rows {
   using Kernel = kernels::RowSoftmax<Exec, T, Tuning<Exec, T>>;
 };
 
-// Rows of whole packs and others; by one team of few threads, and by one of many.
+// Rows that are whole packs and others; by one team of few threads and by one team of many.
 TEST(Softmax, RowsInRegistersOfTeams) {
   run_matrices(app_of<Rows<kernels::SoftmaxMethod::team, 4, 8>::Kernel>(), "rows",
                {{1, 1}, {3, 4}, {7, 64}, {5, 100}, {2, 333}, {40, 96}, {1, 384}, {40, 95}, {2, 509}});
@@ -231,7 +232,7 @@ struct Columns {
   using Kernel = kernels::ColumnSoftmax<Exec, T, Tuning<Exec, T>>;
 };
 
-// Tiles of whole width for each thread of a team: together they must fit into its scratch.
+// Full-width tiles for each thread of a team must together fit into its scratch.
 TEST(Softmax, ColumnsByLoops) {
   run_matrices(app_of<Columns<true>::Kernel>(), "cols", {{1, 1}, {131, 3}, {5, 1000}, {3, 5003}, {2, 14128}, {300, 1}});
 }
@@ -251,8 +252,8 @@ struct Held {
   using Kernel = kernels::HeldColumnSoftmax<Exec, T, Tuning<Exec, T>>;
 };
 
-// Of one team a band up to as many as there are threads; more rows are skipped. Of one column several lanes
-// each fold a part of what a team's lanes have left.
+// From one team per band to as many teams as there are threads; more rows are skipped. For one column, several lanes
+// each combine a part of the teams' partial results.
 TEST(Softmax, ColumnsInRegisters) {
   std::vector<Shape> const shapes{{1, 1},   {1, 131}, {16, 4},  {17, 64}, {31, 20}, {33, 7},
                                   {57, 55}, {64, 12}, {128, 9}, {23, 9},  {45, 12}, {100, 1}};
@@ -260,7 +261,7 @@ TEST(Softmax, ColumnsInRegisters) {
   run_matrices(app_of<Held<false>::Kernel>(), "cols", shapes);
 }
 
-// The same memory on zeros, and only then on the matrix: what the launch before has left must not be taken for this one's.
+// Runs first on zeros, then on the matrix, in the same memory: values left by the previous launch must not be used.
 template <bool in_packs>
 struct HeldAfterZeros {
   static constexpr VariantInfo info{.name = "held_after_zeros", .summary = "columns in registers, on zeros before"};
@@ -284,8 +285,8 @@ struct HeldAfterZeros {
   };
 };
 
-// A race shows now and then. Of two columns four lanes fold in slices; of more, two teams of two lanes or four of
-// one leave sums.
+// A race shows only sometimes. For two columns four lanes combine in slices; for more columns, two teams of two lanes
+// or four of one lane leave sums.
 TEST(Softmax, ColumnsInRegistersAgain) {
   App const app = make_app<Softmax>({rows<Softmax, HeldAfterZeros<false>>()});
   App const in_packs = make_app<Softmax>({rows<Softmax, HeldAfterZeros<true>>()});

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Wrong stencils: a mistake says what becomes of one element, and is a variant of its mini-app.
+/// Wrong stencils: a mistake defines the value of one element and becomes a variant of its mini-app.
 
 #include "broken_rows.hpp"
 
@@ -18,7 +18,7 @@ struct WrongStencilKernel {
   KOKKOS_FUNCTION void operator()(std::size_t i) const { out[i] = Mistake::at(in, i, n, segment); }
 };
 
-/// For the dtypes that the mistake takes.
+/// For the dtypes that the mistake accepts.
 template <class Problem, class Mistake>
 struct WrongStencil {
   static constexpr VariantInfo info = Mistake::info;

@@ -1,5 +1,5 @@
-// Wrong transposes, each by one of the mistakes that the book's solutions and their readers make; and the kernels that go
-// through scratch, by teams in the worst order, also with the tuning of a GPU, which hosts can run as well.
+// Wrong transposes must be caught, each with one typical mistake of readers of the book. Kernels that use scratch run
+// under teams in the worst order, also with the tuning of a GPU.
 
 #include <algorithm>
 #include <array>
@@ -25,8 +25,8 @@ namespace {
 
 using testing::expect_caught;
 
-// Where element i of the input goes, wrongly or not; below 0: nowhere. Functors, for a device lambda may not stand in a
-// test's private function.
+// Destination of element i of the input, right or wrong; below 0: none. These are functors because a private member
+// function such as a test body must not contain a device lambda.
 template <class T, class Place>
 struct Move {
   T const* a;
@@ -55,18 +55,18 @@ struct AsItWas {
     return row * cols + col;
   }
 };
-struct ByInputStride {  // right on squares alone
+struct ByInputStride {  // right only for squares
   KOKKOS_FUNCTION std::size_t operator()(std::size_t row, std::size_t col, std::size_t, std::size_t cols) const {
     return col * cols + row;
   }
 };
-struct WholeTilesOnly {  // leaves what no tile of 4 x 4 covers
+struct WholeTilesOnly {  // skips elements that no 4 x 4 tile covers
   KOKKOS_FUNCTION std::size_t operator()(std::size_t row, std::size_t col, std::size_t rows, std::size_t cols) const {
     bool const covered = row < rows / 4 * 4 && col < cols / 4 * 4;
     return covered ? col * rows + row : rows * cols;
   }
 };
-struct UnturnedTiles {  // moves each tile of 4 x 4, and does not turn it
+struct UnturnedTiles {  // moves each 4 x 4 tile without transposing it
   KOKKOS_FUNCTION std::size_t operator()(std::size_t row, std::size_t col, std::size_t rows, std::size_t) const {
     std::size_t const to_row = col / 4 * 4 + row % 4;
     std::size_t const to_col = row / 4 * 4 + col % 4;
@@ -104,8 +104,8 @@ struct LeavesTilesUnturned {
   };
 };
 
-// 6 rows of 16 elements.
-// scratch_tile with tiles of 8 by teams of two threads, perhaps without the barrier between filling a tile and emptying it.
+// scratch_tile on 6 rows of 16 elements, with tiles of 8 by teams of two threads, optionally without the barrier
+// between filling and emptying a tile.
 template <class Exec, class T, bool waits>
 struct TurnTile {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -125,7 +125,7 @@ struct TurnTile {
       if (y < a.extent(0) && x < a.extent(1)) staged(i) = a(y, x);
     }
     if (waits) team.team_barrier();
-    // From the far end, and what the other thread has put there.
+    // Begins at the far end, which the other thread filled.
     for (int i = edge * edge - 1 - team.team_rank(); i >= 0; i -= team.team_size()) {
       std::size_t const y = row + static_cast<std::size_t>(i % edge);
       std::size_t const x = col + static_cast<std::size_t>(i / edge);
@@ -169,12 +169,12 @@ TEST(BrokenTranspose, SwapsStrides) {
 TEST(BrokenTranspose, MissesPartialTiles) {
   expect_caught<Transpose, MissesPartialTiles>(96, {{"rows", std::int64_t{6}}}, "wrong");
 }
-// Needs whole tiles, or it writes elsewhere: 8 rows of 12.
+// This mistake needs whole tiles; otherwise it would write outside the matrix. 8 rows of 12.
 TEST(BrokenTranspose, LeavesTilesUnturned) {
   expect_caught<Transpose, LeavesTilesUnturned>(96, {{"rows", std::int64_t{8}}}, "wrong");
 }
 
-// As TransposeTuning has them for a GPU, the tiles smaller.
+// As TransposeTuning defines them for a GPU, with smaller tiles.
 struct LanesTuning {
   static constexpr int blocks_down = 4;
   static constexpr int blocks_across = 8;
@@ -205,8 +205,8 @@ TEST(Transpose, ByLanes) {
   }
 }
 
-// A kernel that moves tiles through `scratch_bytes` of a team's scratch: its league by teams of `threads`, in one scratch, in
-// every order of the threads. The matrices and the scratch end where memory cannot be touched.
+// Runs a kernel that moves tiles through `scratch_bytes` of scratch: its league with teams of `threads`, in one
+// scratch, in every order of the threads. The matrices and the scratch end at guard pages.
 template <class T, class MakeKernel>
 void expect_right_in_any_order(std::size_t rows, std::size_t cols, int scratch_bytes,
                                collective::MatrixTiles const& tiles, MakeKernel const& make_kernel) {
@@ -238,8 +238,8 @@ void expect_right_in_any_order(std::size_t rows, std::size_t cols, int scratch_b
   }
 }
 
-// One block, narrow ones, edges of blocks and of tiles with and without whole packs on either side, several tiles; tall tiles of
-// which the last is as high as an ordinary one.
+// One block, narrow ones, edges of blocks and tiles with and without whole packs on either side, several tiles, and
+// tall tiles of which the last has the height of an ordinary tile.
 constexpr std::array<std::array<std::size_t, 2>, 17> extents{{{1, 1},
                                                               {4, 4},
                                                               {3, 2},
@@ -299,7 +299,7 @@ TEST(Transpose, ElementsInAnyOrder) {
   }
 }
 
-// The kernel by itself, in memory that begins so many elements behind a whole pack.
+// Runs the kernel on memory that begins this many elements behind a pack boundary.
 template <class Exec>
 void expect_right(std::size_t rows, std::size_t cols, std::size_t in_from, std::size_t out_from) {
   Exec const exec;
@@ -320,14 +320,14 @@ void expect_right(std::size_t rows, std::size_t cols, std::size_t in_from, std::
   EXPECT_EQ(wrong, 0u) << rows << " x " << cols << " from " << in_from << " to " << out_from;
 }
 
-// Memory of somebody else, which begins between two packs: on one side, or on both.
+// Memory of other owners begins between two packs, on one side or on both.
 TEST(Transpose, OffPacks) {
   for (auto const& [in_from, out_from] : {std::array<std::size_t, 2>{1, 0}, {0, 1}, {3, 2}}) {
     expect_right<Kokkos::DefaultExecutionSpace>(68, 132, in_from, out_from);
   }
 }
 
-// Rows that lie a power of two apart, of which hosts turn whole cache lines at once; the next sizes for comparison.
+// Rows a power of two apart, for which hosts transpose whole cache lines at once; the next sizes for comparison.
 TEST(Transpose, RowsThatShareAPlaceInTheCache) {
   for (std::size_t const rows : {16, 64, 68, 33}) {
     for (std::size_t const cols : {1024, 3072, 1028, 1040}) {

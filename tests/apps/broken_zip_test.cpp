@@ -1,4 +1,4 @@
-// Wrong sums of pairs: tiles and vectors whose tails or indices are wrong.
+// Wrong sums of pairs must be caught: tiles and vectors with wrong tails or indices.
 
 #include "broken_rows.hpp"
 
@@ -7,7 +7,7 @@
 namespace tessera::zip {
 namespace {
 
-// Thread t adds `count` elements from t * stride on; `masked` says whether it looks where the array ends.
+// Thread t adds `count` elements from t * stride on; `masked` says whether it respects the end of the array.
 template <class T>
 struct AddTile {
   T const* a;
@@ -80,7 +80,7 @@ struct LeavesGaps {
   };
 };
 
-// The book's case cannot tell: there a and b are equal.
+// The book's case cannot show this mistake, because a and b are equal there.
 struct AddsOneTwice {
   static constexpr VariantInfo info{.name = "adds_one_twice", .summary = "a[i] + a[i]"};
   template <ExecutionSpace Exec, class T>

@@ -1,4 +1,5 @@
-// What to try with a mini-app that has no file in cases/: of each of its parameters some values, the others by default.
+// Test cases for a mini-app without a file in cases/: a few values for each of its parameters, with defaults for the
+// others.
 
 #include <string>
 #include <utility>
@@ -17,7 +18,7 @@ AppCases app_cases() {
       ((number < spec.minimum || number > spec.maximum ? void() : try_with(number)), ...);
     };
     for (std::string const& choice : spec.choices) try_with(choice);
-    // What suits no integers is left out with them (`takes`).
+    // Parameters that do not suit integers are skipped for integers (see `takes`).
     if (std::holds_alternative<double>(spec.default_value)) try_numbers(0.0, 1.0, -3.0, 0.3);
     if (std::holds_alternative<Int>(spec.default_value)) try_numbers(Int{1}, Int{2}, Int{3}, Int{4}, Int{7});
     if (std::holds_alternative<bool>(spec.default_value)) try_with(!std::get<bool>(spec.default_value));

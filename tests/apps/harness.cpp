@@ -26,8 +26,8 @@ T element(Pattern pattern, std::uint64_t stream, std::size_t i, std::size_t size
       if constexpr (std::is_integral_v<T>) {
         return static_cast<T>(static_cast<std::uint32_t>(bits));
       } else {
-        // Magnitudes from 2^-50 to 2^50: neither sums of 2^20 of them nor of their products overflow in float. Of Half from
-        // denormals to its end: results that are infinite are among them.
+        // Magnitudes from 2^-50 to 2^50: neither a sum of 2^20 elements nor a sum of their products overflows in float.
+        // Half covers its range from denormals to the largest number, and some results are infinite.
         using A = Arithmetic<T>;
         constexpr unsigned magnitudes = std::is_same_v<T, Half> ? 17 : 51;
         return random_value<T>(7, stream, i) * static_cast<A>(std::uint64_t{1} << (bits % magnitudes)) /
@@ -84,7 +84,7 @@ PatternSource::PatternSource(App const& app, Pattern pattern, std::vector<Shape>
 }
 
 void PatternSource::read(FieldSpec const& spec, void* destination) const {
-  // The field's name chooses its random stream, so that a and b of one input differ.
+  // The field's name selects its random stream, so that a and b of one input differ.
   std::uint64_t const stream = spec.name.empty() ? 0 : static_cast<std::uint64_t>(spec.name[0]);
   std::size_t const size = count_of(shapes_.at(spec.name));
   switch (spec.dtype) {
@@ -119,7 +119,7 @@ ParameterMap with_defaults(App const& app, ParameterMap given) {
 std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedField> const& expected, int runs) {
   try {
     std::unique_ptr<RowRun> const run = row.start(problem_case);
-    // As of the driver's rows: what a Plan says of its input was said of the right one.
+    // Assume data that are not random, because a Plan may depend on its input.
     Chain const chain(run->rounding_steps(), false, run->flushes_denormals(), run->reduced_precision());
     std::vector<HostField> first;
     for (int i = 0; i < runs; ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Running rows of any mini-app on chosen data, for the tests: no Kokkos, only the table.
+/// Runs rows of any mini-app on chosen data, for the tests. Needs only the table of rows, no Kokkos.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tessera::testing {
 
-/// What the elements of an input look like.
+/// Patterns of the elements of an input.
 enum class Pattern { zeros, ones, alternating, huge_range, denormals, negative_zero, random, nan_inside, infinities };
 
 inline constexpr Pattern finite_patterns[] = {Pattern::zeros,      Pattern::ones,      Pattern::alternating,
@@ -24,12 +24,12 @@ inline constexpr Pattern special_patterns[] = {Pattern::nan_inside, Pattern::inf
 
 [[nodiscard]] std::string name_of(Pattern pattern);
 
-/// Fields of given shapes, filled with a pattern. Fields differ from each other where the pattern allows.
+/// Fields of given shapes, filled with a pattern. Fields differ from each other if the pattern allows it.
 class PatternSource final : public FieldSource {
  public:
-  /// The shapes that a size stands for.
+  /// Uses the shapes that belong to `size`.
   PatternSource(App const& app, Pattern pattern, std::size_t size, ParameterMap const& given);
-  /// Shapes in the order of the app's input fields.
+  /// Uses `shapes` in the order of the app's input fields.
   PatternSource(App const& app, Pattern pattern, std::vector<Shape> const& shapes);
   [[nodiscard]] Shape shape(FieldSpec const& spec) const override { return shapes_.at(spec.name); }
   void read(FieldSpec const& spec, void* destination) const override;
@@ -39,7 +39,7 @@ class PatternSource final : public FieldSource {
   std::map<std::string, Shape> shapes_;
 };
 
-/// Fields as a test gives them, by name.
+/// Fields defined by a test, by name.
 class GivenFields final : public FieldSource {
  public:
   struct Field {
@@ -54,36 +54,36 @@ class GivenFields final : public FieldSource {
   std::map<std::string, Field> fields_;
 };
 
-/// A parameter map with the app's defaults where `given` says nothing.
+/// Returns `given`, completed with the app's default parameters.
 [[nodiscard]] ParameterMap with_defaults(App const& app, ParameterMap given);
 
-/// Starts the row, runs it `runs` times from poisoned output, verifies every result, and compares bits of the results
-/// if the row says that it is deterministic. Returns an empty text, "skipped: why", or what is wrong.
+/// Starts the row, runs it `runs` times on poisoned output and verifies every result. If the row claims to be
+/// deterministic, all results must be bitwise equal. Returns an empty text, "skipped: why", or the error.
 [[nodiscard]] std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedField> const& expected,
                                   int runs);
 
-/// Runs the row once, and judges its result as the driver does. Returns an empty text, "skipped: why", why the row is weak, or what is
-/// wrong. `flushes`: as if the row's atomics flushed denormals, as some do on a GPU.
+/// Runs the row once and judges its result as the driver does. Returns an empty text, "skipped: why", why the row is
+/// weak, or the error. `flushes`: assumes that the row's atomics flush denormals, as some GPUs do.
 [[nodiscard]] std::string verdict_of(Row const& row, Case& problem_case, std::vector<ExpectedField> const& expected,
                                      bool flushes);
 
-/// "prefix_sum/look_back/openmp/float"
+/// Returns the name of a row, such as "prefix_sum/look_back/openmp/float".
 [[nodiscard]] std::string name_of(App const& app, Row const& row);
 
-/// True if the space's dtype is in this build.
+/// Returns true if this build has the space's dtype.
 [[nodiscard]] std::vector<DType> dtypes_of_this_build();
 
-/// True unless TESSERA_TEST_SPACE names another space than the row's, so that a GPU's time is not spent on the host, or
-/// TESSERA_TEST_LEVEL another level than its variant's.
+/// Returns false if TESSERA_TEST_SPACE or TESSERA_TEST_LEVEL is set to another space or level than the row's. Thus a
+/// GPU test does not spend its time on the host.
 [[nodiscard]] bool is_wanted(Row const& row);
 
-/// True unless TESSERA_TEST_LARGEST is less than the size: for builds that are a hundred times slower.
+/// Returns false if TESSERA_TEST_LARGEST is less than the size: for builds that are a hundred times slower.
 [[nodiscard]] bool is_wanted(std::size_t size);
 
-/// The number of elements of mistakes that come late: TESSERA_TEST_LATE_SIZE, or 2^24.
+/// Returns the number of elements for late mistakes: TESSERA_TEST_LATE_SIZE, or 2^24.
 [[nodiscard]] std::size_t late_size();
 
-/// How often the repeated runs run: TESSERA_TEST_REPEATS, or this.
+/// Returns how often a race test repeats its run: TESSERA_TEST_REPEATS, or the given number.
 [[nodiscard]] int repeats(int otherwise);
 
 }  // namespace tessera::testing

@@ -1,4 +1,4 @@
-// The table and the tree say the same: every file in variants/ is in --list under its own name, and nothing else is.
+// The table and the source tree must agree: --list shows every file in variants/ under its own name, and nothing else.
 
 #include <gtest/gtest.h>
 
@@ -70,8 +70,8 @@ TEST(Inventory, EveryVariantHasRowsOnEverySpace) {
         bool const found = std::any_of(app.rows.begin(), app.rows.end(), [&](Row const& row) {
           return row.info.name == info.name && row.space == space;
         });
-        // Library variants may be declared for floating dtypes only, and this build may have none; some others have no rows in
-        // floats of 16 bits.
+        // A library variant may support only floating dtypes, and this build may have none; some other variants have no
+        // rows for 16-bit floats.
         bool const only_short_floats =
             std::ranges::all_of(testing::dtypes_of_this_build(), [](DType dtype) { return size_of(dtype) == 2; });
         if (info.level != Level::library && !only_short_floats) {
@@ -82,7 +82,7 @@ TEST(Inventory, EveryVariantHasRowsOnEverySpace) {
   }
 }
 
-// Options of the mini-app, and values that it takes.
+// Options of the mini-app with values that it accepts.
 TEST(Inventory, SweepsAreOfOptionsThatThereAre) {
   for (App const& app : all_apps()) {
     for (Sweep const& sweep : sweeps_of(app.info.name)) {
@@ -98,7 +98,7 @@ TEST(Inventory, SweepsAreOfOptionsThatThereAre) {
   }
 }
 
-// What the message about a bad number advises is a value that the mini-app takes.
+// The value that an error message advises must be accepted.
 TEST(Inventory, AdviceForNumbersWorks) {
   auto const advised = [](std::string message) {
     std::string const example = "write for example ";
@@ -136,7 +136,7 @@ TEST(Inventory, AdviceForNumbersWorks) {
   }
 }
 
-// What a real parameter must not be in a floating dtype, and the outermost that it may be.
+// Values that a real parameter must not have in a floating dtype, and the extreme values that it may have.
 struct Reals {
   std::vector<double> refused;
   std::vector<double> taken;
@@ -150,7 +150,7 @@ Reals reals_of(DType dtype) {
   }
 }
 
-// One message for all real parameters of all mini-apps, before there are data.
+// All real parameters of all mini-apps are refused with the same message, before any data are generated.
 TEST(Inventory, RealParametersMustFitTheirDtype) {
   for (App const& app : all_apps()) {
     for (ParameterSpec const& spec : app.parameters) {
@@ -171,7 +171,7 @@ TEST(Inventory, RealParametersMustFitTheirDtype) {
         int refused = 0;
         for (double const size : reals.refused) {
           for (double const value : {size, -size}) {
-            // An order of two bounds, or a sign, is another mistake.
+            // A wrong order of two bounds, or a wrong sign, is another error.
             std::string const text = message(value);
             ASSERT_NE(text, "") << name << " " << value;
             refused += text.find(" does not fit into ") != std::string::npos ? 1 : 0;
@@ -199,7 +199,7 @@ TEST(Inventory, EveryAppHasInputsReadmeAndReference) {
       inputs += entry.path().extension() == ".h5";
     }
     EXPECT_GT(inputs, 0) << app.info.name;
-    // The variants that the README explains are those that there are.
+    // The README explains exactly the variants that exist.
     std::string const readme = text_of(folder / "README.md");
     for (VariantInfo const& info : app.variants) {
       EXPECT_NE(readme.find("`" + std::string(info.name) + "`"), std::string::npos)

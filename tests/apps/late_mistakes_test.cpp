@@ -1,11 +1,9 @@
-// Mistakes that come late: what a carry lost at tile 9000, a tile left out of a long sum or an index that wraps does to
-// the result of a right variant, at full size, in float, with the default options and data. Every row must fail of every
-// mistake, and pass without.
-//
-// TESSERA_TEST_LATE_SIZE=268435456 (or any other number of elements) makes them larger than 2^24: on a GPU 2^28.
-//
-// TESSERA_TEST_LATE_LARGE=1, with TESSERA_TEST_LATE_SIZE=2147483653 (2^31 + 5), is for sizes behind which indices of 32 bits
-// end: one field of each case has at least so many elements (see large_cases()), and each mistake is tried with one row.
+// Plants late mistakes in the results of right variants: a carry lost at tile 9000, a tile left out of a long sum, an
+// index that wraps. Runs at full size, in float, with default options and data. Every row must fail with each mistake
+// and pass without it.
+// TESSERA_TEST_LATE_SIZE sets the number of elements (default 2^24; on a GPU 268435456 = 2^28).
+// TESSERA_TEST_LATE_LARGE=1 with TESSERA_TEST_LATE_SIZE=2147483653 (2^31 + 5) tests sizes beyond 32-bit indices: at
+// least one field of each case has that many elements (see large_cases()), and each mistake is tried with one row.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +32,7 @@
 namespace tessera::testing {
 namespace {
 
-/// A field of floats, and its shape.
+/// A field of floats with its shape.
 template <class T>
 struct Span {
   T* data;
@@ -44,7 +42,7 @@ struct Span {
   T& operator[](std::size_t i) const { return data[i]; }
 };
 
-/// What a mistake works on: the input, and a right result that it spoils.
+/// What a mistake may use: the input, and a right result, which it damages.
 class Scene {
  public:
   Scene(std::vector<HostField> const& input, std::vector<HostField>& output) : input_(input), output_(output) {}
@@ -63,7 +61,7 @@ class Scene {
   }
   template <class T>
   static Span<T> span(HostField const& field) {
-    // Fetched for this row alone: nobody else has it.
+    // The data were fetched for this row, so nobody else uses them.
     return {static_cast<T*>(const_cast<void*>(field.data.get())), field.shape, field.count()};
   }
 
@@ -77,13 +75,13 @@ struct Mistake {
   std::string app;
   std::string name;
   Damage damage;
-  std::string variant = {};     ///< of the row; empty: the first that is not skipped
-  bool later_launches = false;  ///< only from the second launch on
+  std::string variant = {};     ///< of the row; empty: the first one that is not skipped
+  bool later_launches = false;  ///< damages only from the second launch on
   ParameterMap parameters = {};
   bool may_be_skipped = false;  ///< the variant is skipped on machines without matrix units
 };
 
-// The row that runs is a right one; its results are spoilt on their way to the verifier.
+// The row is right; its results are damaged before the verifier sees them.
 struct Planted {
   Row const* row = nullptr;
   Damage damage;
@@ -91,7 +89,7 @@ struct Planted {
   std::vector<HostField> input;
 };
 Planted planted;
-// What the last row kept, spoilt or not.
+// The results kept by the last row, damaged or not.
 std::vector<HostField> kept;
 
 class DamagedRun final : public RowRun {
@@ -123,7 +121,7 @@ class DamagedRun final : public RowRun {
   [[nodiscard]] bool same_as_kept() override {
     std::vector<HostField> const now = fetch();
     return std::ranges::equal(kept, now, [](HostField const& one, HostField const& other) {
-      return (!one.data && !other.data) || same_bits(one, other);  // what the row does not write has no data
+      return (!one.data && !other.data) || same_bits(one, other);  // a field that the row does not write has no data
     });
   }
   [[nodiscard]] double rounding_steps() const override { return run_->rounding_steps(); }
@@ -135,21 +133,21 @@ class DamagedRun final : public RowRun {
  private:
   std::unique_ptr<RowRun> run_;
   int launches_ = 0;
-  std::vector<HostField> fetched_;  // after the last launch: damage is done once
+  std::vector<HostField> fetched_;  // after the last launch, so that damage is done only once
 };
 
 bool is_large() { return std::getenv("TESSERA_TEST_LATE_LARGE") != nullptr; }
 
-/// How a mini-app gets a field of as many elements as are asked for.
+/// How a mini-app gets a field with the requested number of elements.
 struct LargeCase {
-  std::size_t factor = 1;        ///< its --size is so much more: the elements of another field
+  std::size_t factor = 1;        ///< --size is multiplied by this to enlarge another field
   bool is_grid = false;          ///< its --size is rounded down to a grid's extents
-  std::size_t row = 0;           ///< not 0: rows of so many elements, a power of two of them (for exact data)
-  ParameterMap parameters = {};  ///< beside the mistake's
-  std::string variant = {};      ///< instead of all, or of the first: one that does not take seconds a launch
+  std::size_t row = 0;           ///< not 0: the row length; the number of rows is a power of two (for exact data)
+  ParameterMap parameters = {};  ///< besides those of the mistake
+  std::string variant = {};      ///< replaces all variants or the first one, if that takes seconds per launch
 };
 
-/// Of each family of kernels one mini-app, of reductions three. gpu.cmake names the same.
+/// One mini-app per family of kernels, and three for reductions. tests/gpu.cmake lists the same mini-apps.
 std::map<std::string, LargeCase> large_cases() {
   auto const whole = [](std::int64_t value) { return ParameterValue(value); };
   return {{"map", {}},
@@ -162,14 +160,15 @@ std::map<std::string, LargeCase> large_cases() {
           {"broadcast_add", {.is_grid = true}},
           {"pooling", {}},
           {"embedding", {.is_grid = true}},
-          // Of one row of 2^31 elements 256 are less than a float's rounding: such a row is weak, and cannot fail.
+          // 256 of 2^31 elements in one row contribute less than a float's rounding: such a row would be weak and could
+          // not fail.
           {"softmax", {.is_grid = true, .parameters = {{"axis", ParameterValue(std::string("rows"))}}}},
           {"layernorm", {.is_grid = true}},
           {"matmul", {.factor = 2, .is_grid = true, .parameters = {{"k", whole(2)}}}},  // elements of c
           {"attention", {.row = 260, .parameters = {{"dim", whole(260)}}, .variant = "composed"}}};
 }
 
-/// One mini-app's case with its reference; the last one is kept for the next mistake.
+/// The case of one mini-app with its reference. The last one is kept for the next mistake.
 struct Prepared {
   App app;
   ParameterMap parameters;
@@ -193,7 +192,7 @@ Prepared& prepared(std::string const& name, ParameterMap const& parameters) {
     ParameterMap given = parameters;
     if (is_large()) {
       LargeCase const large = large_cases().at(name);
-      // Rounded down, the extents lose less than that.
+      // Rounding down reduces the extents by less than this.
       if (large.row > 0) size = large.row * std::bit_ceil(size / large.row + 1);
       size = large.factor * (size + (large.is_grid ? std::max<std::size_t>(size / 256, 1 << 14) : 0));
       given.insert(large.parameters.begin(), large.parameters.end());
@@ -221,7 +220,7 @@ std::vector<Row const*> rows_of(App const& app, std::string const& variant) {
   return rows;
 }
 
-// Through the driver, as a program does it; nothing if the row is skipped.
+// Runs through the driver like a program. Returns nothing if the row is skipped.
 std::optional<RowReport> judged(Prepared& at, Row const& row, Damage const& damage, bool later_launches) {
   planted = {&row, damage, later_launches, at.problem_case->input()};
   Row spoilt = row;
@@ -235,11 +234,11 @@ std::optional<RowReport> judged(Prepared& at, Row const& row, Damage const& dama
   return report;
 }
 
-// ---- what mistakes do
+// ---- effects of the mistakes
 
 constexpr std::size_t tile = 1024;
 
-/// Begin of a late tile: number 9000 of 16384, or as far in.
+/// Begin of a late tile: tile 9000 of 16384, or the same fraction of n.
 std::size_t late_tile(std::size_t n) {
   return static_cast<std::size_t>(static_cast<double>(n) * 9000 / 16384) / tile * tile;
 }
@@ -253,7 +252,7 @@ Damage tile_not_written(std::string const& field) {
     for (std::size_t i = begin; i < std::min(begin + tile, out.size); ++i) out[i] = poison_value<float>;
   };
 }
-/// By the last bit.
+/// The last element is off by its last bit.
 Damage last_element_wrong(std::string const& field) {
   return [=](Scene const& scene) {
     auto const out = scene.out(field);
@@ -269,7 +268,7 @@ Damage neighbours_exchanged(std::string const& field) {
     std::swap(out[begin], out[i]);
   };
 }
-/// One element, by its last bit: the first that an index of so many has no number for; in smaller cases that at the half.
+/// One element is off by its last bit: the first whose index does not fit, or in smaller cases the middle element.
 Damage element_wrong(std::string const& field, std::size_t at) {
   return [=](Scene const& scene) {
     auto const out = scene.out(field);
@@ -277,8 +276,8 @@ Damage element_wrong(std::string const& field, std::size_t at) {
     element = one_up(element);
   };
 }
-/// A tile from there on holds what stands as far before: an index that wraps at 2^31, or a byte offset at 2^32; in smaller
-/// cases at the half, and the last elements.
+/// A tile holds the elements `period` before it, as if an index wrapped at 2^31 or a byte offset at 2^32. In smaller
+/// cases the period is half of the field, and the damage is at its end.
 Damage index_wraps(std::string const& field, std::size_t at) {
   return [=](Scene const& scene) {
     auto const out = scene.out(field);
@@ -288,7 +287,7 @@ Damage index_wraps(std::string const& field, std::size_t at) {
     for (std::size_t i = begin; i < std::min(begin + tile, out.size); ++i) out[i] = out[i - period];
   };
 }
-/// The tile's own elements once more: what an atomic that is retried does.
+/// The elements of the tile are added once more, as a wrongly retried atomic would do.
 Damage tile_twice(std::string const& field) {
   return [=](Scene const& scene) {
     auto const out = scene.out(field);
@@ -305,14 +304,14 @@ double sum_of(Span<float const> const& a, std::size_t begin, std::size_t count, 
 
 void add_to(float& value, double what) { value = static_cast<float>(static_cast<double>(value) + what); }
 
-/// Of a scan: from a late tile on the sum of `count` elements is missing (factor -1) or there twice (+1).
+/// Scan: from a late tile on, the sum of `count` elements is missing (factor -1) or added twice (+1).
 Damage carry_off(double factor, std::size_t count) {
   return [=](Scene const& scene) {
     auto const in = scene.in("in");
     auto const out = scene.out("out");
     std::size_t const begin = late_tile(out.size);
     double lost = sum_of(in, begin, count);
-    for (std::size_t more = count; lost == 0; ++more) lost = sum_of(in, begin, more);  // a walk that came back
+    for (std::size_t more = count; lost == 0; ++more) lost = sum_of(in, begin, more);  // the walk may return
     for (std::size_t i = begin + count; i < out.size; ++i) add_to(out[i], factor * lost);
   };
 }
@@ -330,7 +329,7 @@ Damage dot_off(double factor, std::size_t count) {
   };
 }
 
-/// One of the sums of a matrix lacks a tile: of a late row, or of a late column.
+/// One of the sums of a matrix lacks a tile: the sum of a late row, or of a late column.
 Damage axis_sum_off(bool along_rows, double factor) {
   return [=](Scene const& scene) {
     auto const a = scene.in("a");
@@ -345,7 +344,7 @@ Damage axis_sum_off(bool along_rows, double factor) {
   };
 }
 
-/// A sum lacks one product or element: out[i] -= a[i + shift] * k[tap].
+/// One product or element is missing in each sum: out[i] -= a[i + shift] * k[tap].
 Damage window_lacks(std::string const& of, std::string const& kernel) {
   return [=](Scene const& scene) {
     auto const a = scene.in(of);
@@ -356,7 +355,7 @@ Damage window_lacks(std::string const& of, std::string const& kernel) {
   };
 }
 
-/// One product of the last element of the last row.
+/// One product of the last element in the last row is missing.
 Damage product_lost(std::size_t count) {
   return [=](Scene const& scene) {
     auto const a = scene.in("a");
@@ -372,7 +371,7 @@ Damage product_lost(std::size_t count) {
   };
 }
 
-/// 256 late elements are missing in the sum that all results of their row are divided by, or counted twice.
+/// In a normalising sum, 256 late elements of the row are missing or counted twice.
 Damage softmax_sum_off(double factor) {
   return [=](Scene const& scene) {
     auto const y = scene.out("y");
@@ -389,7 +388,7 @@ Damage softmax_sum_off(double factor) {
   };
 }
 
-/// The result of each query without one key.
+/// The result of each query lacks one key.
 Damage key_left_out(std::size_t from_end) {
   return [=](Scene const& scene) {
     auto const q = scene.in("q");
@@ -422,7 +421,7 @@ Damage key_left_out(std::size_t from_end) {
   };
 }
 
-/// A normalised row, in double.
+/// A normalised row, computed in double.
 struct NormalisedRow {
   double mean = 0;
   double inv_std = 0;
@@ -442,7 +441,7 @@ struct NormalisedRow {
   }
 };
 
-/// The last row but one is normalised with the mean of the one before.
+/// The last row but one is normalised with the mean of the previous row.
 void neighbours_mean(Scene const& scene) {
   auto const x = scene.in("x");
   auto const gamma = scene.in("gamma");
@@ -462,7 +461,7 @@ void neighbours_mean(Scene const& scene) {
   }
 }
 
-/// The same, of the normalised rows themselves.
+/// The same mistake in the normalised rows themselves.
 void neighbours_mean_alone(Scene const& scene) {
   auto const x = scene.in("x");
   auto const gamma = scene.in("gamma");
@@ -474,7 +473,7 @@ void neighbours_mean_alone(Scene const& scene) {
   for (std::size_t h = 0; h < hidden; ++h) add_to(y[row * hidden + h], static_cast<double>(gamma[h]) * shift);
 }
 
-/// The gradients lack what a late row adds to them.
+/// The gradients lack the contribution of a late row.
 void row_lost_in_sums(Scene const& scene, std::string const& field) {
   auto const x = scene.in("x");
   auto const w = scene.in("w");
@@ -500,7 +499,7 @@ void row_lost_in_sums(Scene const& scene, std::string const& field) {
   }
 }
 
-/// A late row's dx comes from its neighbour's.
+/// The dx of a late row is computed from its neighbour.
 void rows_of_dx_exchanged(Scene const& scene) {
   auto const dx = scene.out("dx");
   std::size_t const hidden = dx.shape[1];
@@ -515,13 +514,13 @@ Damage bin_off(std::int64_t by) {
   };
 }
 
-// ---- which, in which mini-app
+// ---- mistakes of each mini-app
 
 std::vector<Mistake> mistakes() {
   std::size_t const elements_31 = std::size_t{1} << 31;
   std::size_t const bytes_32 = std::size_t{1} << 30;  // floats
   std::vector<Mistake> list;
-  // Each element for itself.
+  // Mini-apps whose elements are independent.
   for (auto const& [app, field] : std::vector<std::pair<std::string, std::string>>{{"map", "out"},
                                                                                    {"map_2d", "out"},
                                                                                    {"map_3d", "out"},
@@ -543,7 +542,7 @@ std::vector<Mistake> mistakes() {
     std::string const row = app == "partition" ? "scan_scatter" : "";
     list.push_back({app, "tile_not_written", tile_not_written(field), row});
     list.push_back({app, "tile_of_the_launch_before", tile_not_written(field), row, true});
-    // The mean of three is rounded twice: one bit off is allowed there.
+    // The mean of three is rounded twice, so one bit off is allowed.
     if (app != "moving_average") {
       list.push_back({app, "last_element_off_by_a_bit", last_element_wrong(field), row});
       list.push_back({app, "element_at_2_31_off_by_a_bit", element_wrong(field, elements_31), row});
@@ -606,7 +605,7 @@ std::vector<Mistake> mistakes() {
     list.push_back({"layouts", variant + "_last_element_off", last_element_wrong(field), variant});
     list.push_back({"layouts", variant + "_neighbours_exchanged", neighbours_exchanged(field), variant});
   }
-  // An iteration of one chain: a matrix unit's elements are means of eight.
+  // One iteration of one chain is missing: the elements of a matrix unit are means of eight.
   for (auto const& [variant, chains] : std::vector<std::pair<std::string, float>>{
            {"multiply_add", 1.0F}, {"matrix_tf32", 8.0F}, {"matrix_half", 8.0F}, {"matrix_bfloat16", 8.0F}}) {
     list.push_back({.app = "roofline",
@@ -637,7 +636,7 @@ std::vector<Mistake> mistakes() {
   }
   list.push_back({"layernorm_linear_backward", "rows_of_dx_exchanged", rows_of_dx_exchanged, "*"});
 
-  // Only mini-apps of this build, one after the other, so that each case is made once.
+  // Only mini-apps of this build, one after another, so that each case is prepared once.
   std::vector<std::string> names;
   for (App const& app : all_apps()) names.emplace_back(app.info.name);
   std::erase_if(list, [&](Mistake const& mistake) { return std::ranges::find(names, mistake.app) == names.end(); });
@@ -661,14 +660,14 @@ std::vector<Mistake> const& all_mistakes() {
 
 class LateMistakes : public ::testing::TestWithParam<std::size_t> {
  protected:
-  static void TearDownTestSuite() {  // Kokkos still runs: device memory cannot wait for the end of the program
+  static void TearDownTestSuite() {  // while Kokkos still runs: device memory must be freed before finalize
     last.reset();
     kept.clear();
     planted = {};
   }
 };
 
-// Of a mini-app without a line here GoogleTest would complain in words of its own.
+// Without this macro GoogleTest reports mini-apps that have no line here in its own words.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LateMistakes);
 TEST(LateMistakesOfThisMiniApp, AreListed) {
   EXPECT_FALSE(all_mistakes().empty()) << "no late mistake of this mini-app: add a line to late_mistakes_test.cpp "
@@ -696,7 +695,7 @@ TEST_P(LateMistakes, Fail) {
         << name_of(at.app, *row) << " was checked to " << wrong->checked_relative_error << " " << wrong->reason;
     static std::set<std::string> known_right;
     bool const is_new = known_right.insert(name_of(at.app, *row) + std::to_string(at.parameters.size())).second;
-    if (is_new) {  // and without the mistake all is well
+    if (is_new) {  // without the mistake the row must pass
       std::optional<RowReport> const right = judged(at, *row, {}, false);
       ASSERT_TRUE(right);
       EXPECT_EQ(right->status, Status::passed) << name_of(at.app, *row) << ": " << right->reason;

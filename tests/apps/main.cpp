@@ -1,5 +1,5 @@
-// The tests of mini-apps need Kokkos from the first to the last. On a machine without a GPU a GPU build cannot start
-// it: that is a failure here, not a skip.
+// The tests of mini-apps need Kokkos for their whole run. On a machine without a GPU, a GPU build cannot start Kokkos;
+// that is a failure here, not a skip.
 
 #include <gtest/gtest.h>
 

@@ -36,7 +36,7 @@ std::vector<App> const& apps() {
   return all;
 }
 
-// The driver believes it when it decides whether a case fits into memory.
+// The driver relies on this estimate when it decides whether a case fits into memory.
 void expect_footprint(App const& app, std::vector<ExpectedField> const& reference, double known) {
   std::size_t doubles = 0;
   std::size_t floats = 0;
@@ -51,7 +51,7 @@ void expect_footprint(App const& app, std::vector<ExpectedField> const& referenc
 // Runs all rows of the dtype on one input.
 void run_rows(App const& app, DType dtype, FieldSource const& source, ParameterMap const& given, int runs,
               std::string const& what) {
-  if (!takes(app, dtype, given, 1 << 17)) return;  // a size that all shapes fit into
+  if (!takes(app, dtype, given, 1 << 17)) return;  // every shape fits into this size
   auto const problem_case = app.read(dtype, source, with_defaults(app, given));
   std::vector<ExpectedField> const expected = problem_case->reference_by_parts();
   expect_footprint(app, expected, app.footprint_of_source(dtype, source, with_defaults(app, given)).reference_bytes);
@@ -106,7 +106,7 @@ TEST_P(Rows, SizesAndPatterns) {
   }
 }
 
-// An empty case has one right result: no row is weak on any space.
+// An empty case has exactly one right result, so no row may be weak on any space.
 TEST_P(Rows, EmptyCasesAreNeverWeak) {
   for (DType const dtype : dtypes_of_this_build()) {
     if (!takes(app(), dtype, base_, 0)) continue;
@@ -134,9 +134,9 @@ TEST_P(Rows, NotFinite) {
   }
 }
 
-// A tile or a segment of one or two elements, worked on by several threads with fewer processors than threads, is mostly
-// barriers at which a thread waits until the other gets a processor: of such tiles a few hundred. They are enough for several
-// levels, too, and the same tiles by one thread come in thousands.
+// Very small tiles and segments with several threads per team consist mostly of barriers. If there are fewer processors
+// than threads, each barrier waits for a time slice. A few hundred of these tiles suffice, also for several levels; the
+// same tiles with one thread are tested by the thousand.
 std::size_t most_elements(ParameterMap const& map) {
   auto const value = [&](char const* name) {
     auto const found = map.find(name);
@@ -150,7 +150,8 @@ std::size_t most_elements(ParameterMap const& map) {
   return most;
 }
 
-// All sizes with all dtypes are SizesAndPatterns'; what parameters do, the first dtype shows on all sizes, the others on a few.
+// SizesAndPatterns tests all sizes with all dtypes. Here the first dtype tests the parameters on all sizes, the others
+// on a few.
 TEST_P(Rows, Parameters) {
   std::vector<std::size_t> const all(std::begin(small_sizes), std::end(small_sizes));
   for (DType const dtype : dtypes_of_this_build()) {
@@ -165,8 +166,7 @@ TEST_P(Rows, Parameters) {
       std::size_t const wide = std::min<std::size_t>(5003, most);
       run_rows(app(), dtype, PatternSource(app(), Pattern::huge_range, wide, map), map, 1,
                std::to_string(wide) + text_of(map));
-      // Enough tiles for several levels, and for teams to overtake each other: of one dtype.
-      if (!first) continue;
+      // Enough tiles for several levels and for teams that overtake each other.
       bool const small_tiles = map.contains("tile");
       std::size_t const size = std::min<std::size_t>(small_tiles ? 3001 : 70001, most);
       run_rows(app(), dtype, PatternSource(app(), Pattern::random, size, map), map, 2,
@@ -175,8 +175,8 @@ TEST_P(Rows, Parameters) {
   }
 }
 
-// The driver compares a row's results with right ones that it kept where they lie (decision 13). Each row's must be the same as
-// themselves, and other than none.
+// The driver compares a row's results with kept right results in the row's own memory (decision 13). Results must equal
+// their own copy and differ from poison.
 TEST_P(Rows, ResultsAreKept) {
   for (DType const dtype : dtypes_of_this_build()) {
     if (!takes(app(), dtype, base_, 1 << 17)) continue;
@@ -205,8 +205,8 @@ TEST_P(Rows, ResultsAreKept) {
   }
 }
 
-// Extents that no run can mean (--kernel 2^31, --k 2^31 beside a small size) are a mistake that is said before anything is
-// made: the extent is refused, or its bytes are known.
+// Nonsensical extents (--kernel 2^31, or --k 2^31 beside a small size) must be detected before anything is allocated:
+// either the extent is refused, or its memory use is known.
 TEST_P(Rows, ExtentsAreKnownBeforehand) {
   constexpr std::int64_t huge = std::int64_t{1} << 40;
   DType const dtype = dtypes_of_this_build().front();
@@ -223,15 +223,15 @@ TEST_P(Rows, ExtentsAreKnownBeforehand) {
   }
 }
 
-// Labels of the kernels that are launched.
+// Labels of the launched kernels.
 std::vector<std::string> labels;
 void note_label(char const* name, std::uint32_t, std::uint64_t* id) {
   *id = 0;
   labels.emplace_back(name);
 }
 
-// A profiler sees the kernels of a row in the row's region, which encloses its launches, and no others: what a Plan launches when
-// it is made has another name.
+// A profiler must see exactly the kernels of a row in the row's region, which encloses its launches. Kernels that a
+// Plan launches while it is made have other names.
 TEST_P(Rows, MakingAPlanLaunchesNoKernelOfTheRow) {
   namespace tools = Kokkos::Tools::Experimental;
   auto const before = tools::get_callbacks();
@@ -248,7 +248,7 @@ TEST_P(Rows, MakingAPlanLaunchesNoKernelOfTheRow) {
       std::unique_ptr<RowRun> run;
       try {
         run = row.start(*problem_case);
-      } catch (Skip const&) {  // after it has looked at the input, perhaps
+      } catch (Skip const&) {  // perhaps after it has read the input
       }
       std::size_t const of_start = labels.size();
       if (run) run->enqueue();
@@ -258,14 +258,14 @@ TEST_P(Rows, MakingAPlanLaunchesNoKernelOfTheRow) {
       auto const is_own = [&](std::string const& label) { return (label + "::").starts_with(own); };
       EXPECT_EQ(std::count_if(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(of_start), is_own), 0)
           << name_of(app(), row);
-      bool const shared = row.info.level == Level::library;  // of a library that has its own names, or none
+      bool const shared = row.info.level == Level::library;  // a library has its own kernel names, or none
       EXPECT_TRUE(!run || shared || std::ranges::any_of(labels, is_own)) << name_of(app(), row);
     }
   }
 }
 
-// More threads than a team of the space may have, and tiles larger than anything: the row is skipped, or right. Kokkos' host
-// teams have 64 threads at most, which only a space with more of them shows (the test team_limit_<app> has 70).
+// More threads than a team of the space allows, and very large tiles: the row is skipped or right. Kokkos' host teams
+// have at most 64 threads, which shows only on a space with more threads (the test team_limit_<app> has 70).
 TEST_P(Rows, TeamsAndTilesAboveTheLimit) {
   for (DType const dtype : dtypes_of_this_build()) {
     for (ParameterSpec const& spec : app().parameters) {
@@ -289,8 +289,8 @@ constexpr std::size_t huge_extent = std::size_t{1} << 50;
 
 bool has_extent(Shape const& shape, std::size_t extent) { return std::ranges::find(shape, extent) != shape.end(); }
 
-// All ways to give the fields' dimensions extents of 0, 2 and 2^50 with which the mini-app takes the input, and with which no
-// field has many elements, although one of them has a huge extent.
+// Returns all combinations of the extents 0, 2 and 2^50 that the mini-app accepts and for which no field has many
+// elements although one extent is huge.
 std::vector<std::vector<Shape>> huge_without_elements(App const& app, DType dtype, ParameterMap const& given) {
   std::vector<FieldSpec> const fields = app.input_fields(dtype);
   std::vector<Shape> shapes;
@@ -315,14 +315,14 @@ std::vector<std::vector<Shape>> huge_without_elements(App const& app, DType dtyp
       PatternSource const source(app, Pattern::random, shapes);
       auto const output = app.footprint_of_source(dtype, source, with_defaults(app, given)).output_shapes;
       if (std::ranges::all_of(output, is_small)) taken.push_back(shapes);
-    } catch (UserError const&) {  // shapes that do not go together
+    } catch (UserError const&) {  // inconsistent shapes
     }
   }
   return taken;
 }
 
-// An array without elements may have an extent of 2^50, and a file with it is tiny: no loop may run over one extent where the
-// product of all is 0. If one does, this does not end; the alarm says which.
+// An array without elements may have an extent of 2^50, and a file with it is tiny: if the product of the extents is 0,
+// no loop may run over one extent. A loop that does never ends; the alarm then prints the case.
 std::string running;
 void say_what_runs(int) {
   std::fputs(running.c_str(), stderr);
@@ -347,7 +347,7 @@ TEST_P(Rows, HugeExtentsWithoutElementsEndAtOnce) {
   (void)std::signal(SIGALRM, before);
 }
 
-// A View of three dimensions without elements still computes strides. If they do not fit, the shape is a user's mistake.
+// A View of three dimensions computes strides even without elements. If they overflow, the shape is a user error.
 TEST_P(Rows, EmptyShapesWithoutStridesAreRefused) {
   DType const dtype = dtypes_of_this_build().front();
   std::vector<Shape> shapes;
@@ -362,7 +362,8 @@ TEST_P(Rows, EmptyShapesWithoutStridesAreRefused) {
   EXPECT_THROW((void)app().footprint_of_source(dtype, source, with_defaults(app(), base_)), UserError);
 }
 
-// What the generator makes, of each kind. Exact data must be proved to be so, unless the mini-app rounds whatever the data.
+// Runs all rows on generated data of each kind. The reference must prove that exact data are exact, unless the mini-app
+// rounds anyway.
 TEST_P(Rows, KindsOfData) {
   for (DType const dtype : dtypes_of_this_build()) {
     if (!takes(app(), dtype, base_, 1 << 17)) continue;
@@ -393,7 +394,7 @@ TEST_P(Rows, KindsOfData) {
   }
 }
 
-// Parts of a reference have so many elements, as long as this lives.
+// Sets the number of elements in a part of a reference during the lifetime of this object.
 class PartElements {
  public:
   explicit PartElements(std::size_t elements) : before_(std::exchange(part_elements(), elements)) {}
@@ -405,7 +406,9 @@ class PartElements {
   std::size_t before_;
 };
 
-// Where two references differ, by bits; empty if nowhere. Parts may prove to be exact where the whole cannot.
+// Returns where two references differ; empty if they agree. Exact values must be equal. Otherwise the last bits of a
+// double may depend on where a part begins if the reference works in blocks (pooling: blocks of a window). The allowed
+// difference is 2^-50 of the scale, far below every bound. Parts may prove to be exact even if the whole cannot.
 std::string difference(ExpectedField const& whole, ExpectedField const& parts) {
   if (whole.name != parts.name || whole.shape != parts.shape) return "another name or shape";
   auto const value = [](ExpectedField const& field, std::size_t i) {
@@ -431,7 +434,7 @@ std::string difference(ExpectedField const& whole, ExpectedField const& parts) {
   return {};
 }
 
-// The reference does not depend on the parts in which it is computed: its values, scales and offsets, and a sample.
+// The reference must not depend on the parts in which it is computed: values, scales, offsets and a sample.
 TEST_P(Rows, ReferenceInParts) {
   std::vector<ParameterMap> all{base_};
   for (ParameterMap const& map : app_cases().parameters) all.push_back(map);
@@ -470,7 +473,7 @@ TEST_P(Rows, ReferenceInParts) {
   }
 }
 
-// Of memory that is the case's own, but for one part of its first field, which has zeros.
+// The data of a case, except that one part of the first field is zero.
 class WithoutPart final : public FieldSource {
  public:
   WithoutPart(Case const& of, std::size_t begin, std::size_t count)
@@ -495,7 +498,7 @@ class WithoutPart final : public FieldSource {
   std::size_t count_;
 };
 
-// A reference that has lost one of its parts fails right rows: of the first one, one inside, and the last one.
+// A reference that has lost its first, a middle or its last part must fail right rows.
 TEST_P(Rows, LostPartOfTheReference) {
   DType const dtype = dtypes_of_this_build().front();
   constexpr std::size_t size = 70001;
@@ -516,8 +519,8 @@ TEST_P(Rows, LostPartOfTheReference) {
   }
 }
 
-// Prints how fast the mini-app's data are generated, referenced and compared, in elements per second of processor time:
-// TESSERA_TEST_SPEED=67108864 for 2^26 elements. No test, since a loaded machine says little.
+// Prints how fast the mini-app's data are generated, referenced and compared, in elements per second of processor time.
+// TESSERA_TEST_SPEED=67108864 measures 2^26 elements. This is no test, because times on a loaded machine mean little.
 TEST_P(Rows, SpeedOfChecking) {
   char const* const size = std::getenv("TESSERA_TEST_SPEED");
   if (size == nullptr) GTEST_SKIP() << "TESSERA_TEST_SPEED is not set";
@@ -555,7 +558,7 @@ TEST_P(Rows, SpeedOfChecking) {
   }
 }
 
-// Shapes and parameters drawn at random: windows wider than the input, one row, one column, nothing at all.
+// Random shapes and parameters: windows wider than the input, one row, one column, no elements.
 TEST_P(Rows, RandomShapes) {
   int drawn = 0;
   for (DType const dtype : dtypes_of_this_build()) {
@@ -572,8 +575,8 @@ TEST_P(Rows, RandomShapes) {
   EXPECT_GE(drawn, 200);
 }
 
-// A race shows now and then: many runs of one Plan, on sizes that fill no tile, by teams of one thread, as hosts choose
-// them, and of four.
+// A race shows only sometimes: run one Plan many times, on sizes that fill no tile, with teams of one thread (as hosts
+// choose) and of four.
 TEST_P(Rows, RepeatedRuns) {
   ParameterMap of_four = base_;
   bool const has_team = std::any_of(app().parameters.begin(), app().parameters.end(),
@@ -590,7 +593,7 @@ TEST_P(Rows, RepeatedRuns) {
   }
 }
 
-// On a GPU each row says which kernels it launched, and what they take; on a host there are none to be seen.
+// On a GPU each row must report its kernels and their resources; on a host it reports none.
 TEST_P(Rows, KernelsAsLaunched) {
   for (DType const dtype : dtypes_of_this_build()) {
     PatternSource const source(app(), Pattern::random, 100003, base_);
@@ -607,7 +610,7 @@ TEST_P(Rows, KernelsAsLaunched) {
       std::vector<KernelUse> const kernels = kernels_of([&] { run->enqueue(); });
       run->fence();
       std::string const what = name_of(app(), row);
-      bool const shared = row.info.level == Level::library;  // of a library that may launch its kernels itself
+      bool const shared = row.info.level == Level::library;  // a library may launch its kernels itself
       EXPECT_TRUE(is_host_space(row.space) ? kernels.empty() : shared || !kernels.empty()) << what;
       for (KernelUse const& kernel : kernels) {
         EXPECT_GT(kernel.launches, 0u) << what;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// For the tests of mini-apps that work on segments: a row's results as they are, to be compared bit by bit.
+/// For tests of mini-apps that work on segments: returns a row's results so that they can be compared bit by bit.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,8 @@
 
 namespace tessera::testing {
 
-/// The only field of what the row of `dtype` of a variant writes on a space, or nothing if it is skipped or not there.
+/// Returns the only field that the variant's row for `dtype` writes on a space, or nothing if the row is skipped or
+/// missing.
 inline std::vector<HostField> results_of(App const& app, std::string_view variant, std::string_view space, DType dtype,
                                          Case& problem_case) {
   for (Row const& row : app.rows) {
@@ -33,7 +34,7 @@ inline std::vector<HostField> results_of(App const& app, std::string_view varian
   return {};
 }
 
-/// On every space, dtype, length of segments and size: variant b writes what variant a writes, in every bit.
+/// Variant b must write the same bits as variant a, on every space and for every dtype, segment length and size.
 inline void expect_same_bits(App const& app, std::string_view a, std::string_view b, char const* op) {
   int compared = 0;
   for (Row const& row : app.rows) {

@@ -1,8 +1,8 @@
-// Half and bfloat16: what a lost, doubled or misplaced element does to a result of 8 or 11 bits, at full size, with the default data
-// and options. The input is spoilt and the row runs as it is: the result must not pass for that of the right input, and the check
-// must be close enough for a verdict. Nothing of it runs in a build without these dtypes.
+// Half and bfloat16: a lost, doubled or misplaced element must show in results of 8 or 11 bits, at full size with
+// default data and options. The test damages the input and runs the unchanged row: its result must not pass against the
+// reference of the right input, and the check must not be weak. A build without these dtypes runs no test.
 //
-// TESSERA_TEST_LATE_SIZE, as in late_mistakes_test.cpp, is another number than 2^24 for the larger size.
+// TESSERA_TEST_LATE_SIZE replaces 2^24 as the larger size, as in late_mistakes_test.cpp.
 
 #include <gtest/gtest.h>
 
@@ -28,19 +28,19 @@ namespace {
 
 constexpr std::size_t tile = 256;
 
-/// Mini-apps and variants whose result does not know the order of neighbours.
+/// Mini-apps and variants whose result does not depend on the order of neighbours.
 std::set<std::string_view> const sums{"dot", "axis_sum", "read", "butterfly"};
-/// Variants that look at no element.
+/// Variants that read no element.
 std::set<std::string_view> const reads_nothing{"divergence", "multiply_add", "launch"};
 
-/// The first input field of the dtype, to be spoilt, and what it held.
+/// The first input field of the dtype, which can be damaged and restored.
 class Spoilt {
  public:
   explicit Spoilt(Case& problem_case) : case_(problem_case) {
     for (HostField const& field : problem_case.input()) {
       if (field.dtype != problem_case.dtype()) continue;
       if (data_ == nullptr) {
-        // The case owns the memory; that it gives it as const is for rows.
+        // The case owns the memory; it is const only for rows.
         data_ = static_cast<std::uint16_t*>(const_cast<void*>(field.data.get()));
         kept_.assign(data_, data_ + field.count());
       } else if (field.count() == kept_.size()) {
@@ -56,18 +56,19 @@ class Spoilt {
     std::copy(kept_.begin(), kept_.end(), data_);
     changed();
   }
-  /// A GPU has a copy of the input, which it must fetch anew.
+  /// Must be called after a change: a GPU holds a copy of the input and must fetch it again.
   void changed() { case_.release_device_input(); }
   [[nodiscard]] std::size_t size() const { return kept_.size(); }
   std::uint16_t& operator[](std::size_t i) { return data_[i]; }
 
-  /// The first element from i on that is not 0, nor is its partner in another field: where two are multiplied, both count.
+  /// Returns the first index from i on whose element is nonzero and has nonzero partners in the other fields, because
+  /// the fields are multiplied.
   [[nodiscard]] std::size_t counting(std::size_t i) const {
     auto const is_zero = [&](std::uint16_t const* field) { return (field[i] & 0x7fff) == 0; };
     while (i + 1 < kept_.size() && (is_zero(kept_.data()) || std::ranges::any_of(partners_, is_zero))) ++i;
     return i;
   }
-  /// The first from i on with another value than its neighbour behind.
+  /// Returns the first index from i on whose value differs from the next one.
   [[nodiscard]] std::size_t unlike_next(std::size_t i) const {
     while (i + 2 < kept_.size() && kept_[i] == kept_[i + 1]) ++i;
     return i;
@@ -80,7 +81,7 @@ class Spoilt {
   std::vector<std::uint16_t const*> partners_;
 };
 
-/// "passes", "weak" or "FAILED", of all fields that the row writes.
+/// Returns "passes", "weak" or "FAILED", for all fields that the row writes.
 std::string judged(Row const& row, Case& problem_case, std::vector<ExpectedField> const& expected) {
   std::unique_ptr<RowRun> const run = row.start(problem_case);
   run->poison();
@@ -102,7 +103,7 @@ std::string judged(Row const& row, Case& problem_case, std::vector<ExpectedField
 }
 
 void expect_mistakes_are_seen(App const& app, DType dtype, std::size_t size) {
-  // A maximum of many, or a sum of four, does not need every element.
+  // A maximum of many, or a sum of only four, does not depend on every element.
   bool const each_counts = app.info.name != "butterfly" && app.info.name != "lane_broadcast";
   ParameterMap const parameters = with_defaults(app, {});
   auto const problem_case = app.generate(dtype, size, 42, parameters);
@@ -146,7 +147,7 @@ class ShortFloatRows : public ::testing::TestWithParam<std::size_t> {};
 TEST_P(ShortFloatRows, MistakesAreSeen) {
   App const app = all_apps().at(GetParam());
   for (DType const dtype : {DType::float16, DType::bfloat16}) {
-    // What embedding's indices do not name changes nothing; all else is copied.
+    // embedding copies only the elements that its indices name; all others change nothing.
     if (!takes(app, dtype, with_defaults(app, {})) || app.info.name == "embedding") continue;
     for (std::size_t const size : {std::size_t{1} << 20, late_size()}) expect_mistakes_are_seen(app, dtype, size);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// A league of AdversarialTeams, for kernels that are functors of a TeamPolicy's member. To be included before these: they find
-// only what of Kokkos was declared by then.
+// A league of AdversarialTeams, for kernels that are functors of a TeamPolicy's member. Include it before the kernels:
+// they use only the Kokkos functions declared by then.
 
 #include <optional>
 #include <string>
@@ -14,14 +14,14 @@
 
 namespace tessera::test {
 
-/// An "execution space" whose teams are AdversarialTeam's, for kernels that are functors of a TeamPolicy's member.
+/// An "execution space" whose teams are AdversarialTeams, for kernels that are functors of a TeamPolicy's member.
 struct AdversarialSpace {
   using execution_space = AdversarialSpace;
   using memory_space = Kokkos::HostSpace;
   using scratch_memory_space = Kokkos::DefaultHostExecutionSpace::scratch_memory_space;
 };
 
-/// One thread of one team of a league that is worked off one after the other, in the same scratch.
+/// One thread of one team in a league. The teams run one after another in the same scratch.
 class LeagueMember {
  public:
   using Scratch = AdversarialSpace::scratch_memory_space;
@@ -44,8 +44,8 @@ class LeagueMember {
   Scratch scratch_;
 };
 
-/// Runs a kernel that says how much scratch a team takes: `teams` of `threads` each, one after the other in the same scratch, which is
-/// full of NaN at first.
+/// Runs a kernel that states its scratch size per team: `teams` teams of `threads` threads, one after another in the
+/// same scratch, which initially holds NaN.
 template <class Kernel>
 void run_league(Kernel const& kernel, int teams, int threads, Order order) {
   AdversarialTeam team(threads);
@@ -58,7 +58,7 @@ void run_league(Kernel const& kernel, int teams, int threads, Order order) {
   EXPECT_EQ(error.value_or(""), "");
 }
 
-/// The indices 0 .. count - 1 that a team's threads share: thread t has t, t + threads, ... as on a GPU.
+/// The indices 0 .. count - 1, shared by the threads of a team as on a GPU: thread t gets t, t + threads, ...
 struct SharedIndices {
   LeagueMember const& team;
   int count;
@@ -66,7 +66,8 @@ struct SharedIndices {
 
 }  // namespace tessera::test
 
-/// What kernels say to Kokkos of one thread of the team. Lanes are emulated: a thread has no others.
+/// The Kokkos functions that kernels call, for one thread of the team. Lanes are emulated, so a thread is its only
+/// lane.
 namespace Kokkos {
 
 [[nodiscard]] KOKKOS_INLINE_FUNCTION Impl::ThreadSingleStruct<tessera::test::LeagueMember> PerTeam(

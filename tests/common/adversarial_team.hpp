@@ -1,12 +1,10 @@
 #pragma once
-// A team that makes a missing barrier a wrong result, every time.
-//
-// Its threads are fibers: one runs at a time, from one barrier to the next, in an order that the test chooses. So a
-// thread that reads what another one has yet to write finds the poison there, and one that overwrites what another one
-// has yet to read has done so by then: ascending order shows the one, descending order the other, and both are the same
-// on each run. Nothing is shared between a thread that has arrived at a barrier and those that have not: only memory.
-//
-// A thread that returns while others wait at a barrier is an error that run() reports; nothing hangs.
+// A team that turns a missing barrier into a wrong result, every time.
+// Its threads are fibers. One fiber runs at a time, from one barrier to the next, in an order that the test chooses. A
+// thread that reads a value before another thread writes it finds poison. A thread that overwrites a value before
+// another thread reads it has done so by then. Ascending order shows one of these errors and descending order the
+// other; both are reproducible. Threads between different barriers share only memory.
+// If a thread returns while others wait at a barrier, run() reports an error; nothing hangs.
 
 #include <ucontext.h>
 
@@ -26,7 +24,7 @@
 
 #include "operators_for_tests.hpp"
 
-// AddressSanitizer must be told of a change of stacks.
+// AddressSanitizer must be told about stack switches.
 #if defined(__SANITIZE_ADDRESS__)
 #define TESSERA_TEST_ADDRESS_SANITIZER
 #elif defined(__has_feature)
@@ -41,7 +39,7 @@
 
 namespace tessera::test {
 
-/// In which order the threads run, between any two barriers.
+/// Order in which the threads run between two barriers.
 enum class Order : std::uint8_t { ascending, descending, rotating, random };
 
 inline constexpr Order all_orders[] = {Order::ascending, Order::descending, Order::rotating, Order::random};
@@ -58,7 +56,7 @@ inline constexpr Order all_orders[] = {Order::ascending, Order::descending, Orde
 
 class AdversarialTeam {
  public:
-  /// What a collective sees of the team: one thread's view.
+  /// The team as a collective sees it, from one thread.
   class Member {
    public:
     Member(AdversarialTeam* team, int rank) : team_(team), rank_(rank) {}
@@ -82,11 +80,11 @@ class AdversarialTeam {
   AdversarialTeam& operator=(AdversarialTeam const&) = delete;
 
   [[nodiscard]] int size() const { return static_cast<int>(fibers_.size()); }
-  /// Barriers that the last run passed.
+  /// Number of barriers that the last run passed.
   [[nodiscard]] int barriers() const { return barriers_; }
 
-  /// Runs `body(Member const&)` in every thread. Returns what went wrong: threads that do not agree on the number of
-  /// barriers, or an exception; nothing if all is well.
+  /// Runs `body(Member const&)` in every thread. Returns an error (threads that disagree on the number of barriers, or
+  /// an exception), or nothing if there is none.
   template <class Body>
   [[nodiscard]] std::optional<std::string> run(Order order, std::uint64_t seed, Body const& body) {
     body_ = [&body](Member const& member) { body(member); };
@@ -113,7 +111,7 @@ class AdversarialTeam {
  private:
   static constexpr std::size_t stack_bytes = std::size_t{1} << 16;
 
-  // Thrown out of a barrier that will never be passed, so that what lives on the fiber's stack is destroyed.
+  // Thrown out of a barrier that can never be passed, so that the objects on the fiber's stack are destroyed.
   struct Abandoned {};
 
   struct Fiber {
@@ -133,7 +131,7 @@ class AdversarialTeam {
     fiber.finished = false;
     fiber.fake_stack = nullptr;
 #if defined(TESSERA_TEST_ADDRESS_SANITIZER)
-    // What the last run's frames left marked as out of bounds.
+    // Clear the poisoned stack areas left by the frames of the last run.
     ASAN_UNPOISON_MEMORY_REGION(fiber.stack.get(), stack_bytes);
 #endif
     getcontext(&fiber.context);
@@ -145,7 +143,7 @@ class AdversarialTeam {
                 static_cast<unsigned>(address >> 32), static_cast<unsigned>(address & 0xffffffffu));
   }
 
-  // The threads' order until the next barrier.
+  // Chooses the threads' order until the next barrier.
   [[nodiscard]] std::vector<int> ranks(Order order, std::uint64_t seed) const {
     std::vector<int> result(fibers_.size());
     std::iota(result.begin(), result.end(), 0);
@@ -163,7 +161,7 @@ class AdversarialTeam {
     return result;
   }
 
-  // From the scheduler into a thread, and back at its next barrier or end.
+  // Switches from the scheduler into a thread; returns at the thread's next barrier or end.
   void resume(int rank) {
     Fiber& fiber = fibers_[static_cast<std::size_t>(rank)];
     if (fiber.finished) return;
@@ -178,7 +176,7 @@ class AdversarialTeam {
 #endif
   }
 
-  // A thread, from its start.
+  // Entry point of a thread.
   void work() {
     int const rank = running_;
     Fiber& fiber = fibers_[static_cast<std::size_t>(rank)];
@@ -188,19 +186,19 @@ class AdversarialTeam {
     try {
       body_(Member(this, rank));
     } catch (Abandoned const&) {
-      // run() says why.
+      // run() reports the error.
     } catch (std::exception const& exception) {
       if (!error_) error_ = "thread " + std::to_string(rank) + " threw: " + exception.what();
     }
     fiber.finished = true;
 #if defined(TESSERA_TEST_ADDRESS_SANITIZER)
-    // No place to keep the fake stack: this fiber does not come back.
+    // The null pointer discards the fake stack, because this fiber does not resume.
     __sanitizer_start_switch_fiber(nullptr, scheduler_stack_, scheduler_stack_bytes_);
 #endif
     setcontext(&scheduler_);
   }
 
-  // From a thread back to the scheduler, until all others have arrived, too.
+  // Switches from a thread back to the scheduler until all other threads have arrived.
   void arrive(int rank) {
     Fiber& fiber = fibers_[static_cast<std::size_t>(rank)];
 #if defined(TESSERA_TEST_ADDRESS_SANITIZER)
@@ -213,7 +211,7 @@ class AdversarialTeam {
     if (abandoned_) throw Abandoned{};
   }
 
-  // Ends the threads that wait for a barrier in vain.
+  // Ends the threads that wait at a barrier that cannot be passed.
   void unwind() {
     abandoned_ = true;
     for (int rank = 0; rank < size(); ++rank) resume(rank);

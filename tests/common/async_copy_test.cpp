@@ -1,4 +1,4 @@
-// Copies into scratch that are under way while their thread goes on: the models for hosts, and what the space has.
+// Asynchronous copies into scratch: the emulations for hosts, and the copies of each space.
 
 #include <cstdint>
 #include <cstring>
@@ -21,7 +21,7 @@ static_assert(collective::AsyncCopies<collective::HardwareCopies>);
 static_assert(collective::AsyncCopies<EmulatedCopies<Arrival::at_once>>);
 static_assert(collective::AsyncCopies<EmulatedCopies<Arrival::at_wait>>);
 
-// The header's example.
+// The example in the header.
 TEST(AsyncCopy, LateOnesArriveWithTheirGroup) {
   EmulatedCopies<Arrival::at_wait> const copies;
   std::int32_t const x[2] = {7, 8};
@@ -44,10 +44,10 @@ TEST(AsyncCopy, LateOnesReadWhatIsThereThen) {
   std::int64_t s = -1;
   copies.copy_async<8>(&s, &x, true);
   x = 2;
-  copies.wait<0>();  // not committed: no group
+  copies.wait<0>();  // nothing was committed, so there is no group
   EXPECT_EQ(s, -1);
   copies.commit();
-  copies.commit();  // an empty group is one, too
+  copies.commit();  // an empty group counts as well
   copies.wait<1>();
   EXPECT_EQ(s, 2);
 }
@@ -63,7 +63,7 @@ TEST(AsyncCopy, EarlyOnesArriveAtOnce) {
   EXPECT_EQ(std::memcmp(s, x, sizeof(x)), 0);
 }
 
-/// One thread copies `count` pieces of `Bytes` through scratch, every third one as zeros, in two groups.
+/// One thread copies `count` pieces of `Bytes` through scratch in two groups; every third piece is filled with zeros.
 template <class Exec, int Bytes>
 struct Through {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -80,7 +80,7 @@ struct Through {
 
   KOKKOS_FUNCTION void operator()(typename Policy::member_type const& team) const {
     Tile const tile(team.team_scratch(0), doubles);
-    // Pieces of 16 bytes need their alignment, which a View of scratch does not promise.
+    // Pieces of 16 bytes need 16-byte alignment, which a scratch View does not guarantee.
     auto const address = reinterpret_cast<std::uintptr_t>(tile.data());
     auto* const pieces = reinterpret_cast<Piece*>((address + Bytes - 1) / Bytes * Bytes);
     collective::HardwareCopies const copies;

@@ -21,7 +21,7 @@ namespace {
 using Sizes = std::vector<std::size_t>;
 using Names = std::vector<std::string>;
 
-// What `action` complains about, or "no error".
+// Returns the message of the error that `action` throws, or "no error".
 template <class Action>
 std::string complaint(Action const& action) {
   try {
@@ -36,7 +36,7 @@ std::string size_complaint(std::string const& text) {
   return complaint([&] { (void)parse_sizes(text); });
 }
 
-// Whether `part` occurs in `text`; shows the text if not.
+// Returns whether `text` contains `part`; the failure message shows `text`.
 testing::AssertionResult has(std::string const& text, std::string const& part) {
   if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "no `" << part << "` in: " << text;
@@ -170,7 +170,7 @@ TEST_F(Parsing, defaults) {
   EXPECT_EQ(select_rows(app, options, DType::float32).size(), 2u + 2 + 2 + 1);
 }
 
-// What the table must be for the driver: names of their own, the same parameters in all cases of a sweep.
+// The driver's requirements on the table: unique names, and the same parameters in all cases of a sweep.
 TEST(sweeps, are_well_formed) {
   std::vector<std::string_view> names;
   for (Sweep const& sweep : sweeps()) {
@@ -318,7 +318,7 @@ TEST_F(Parsing, parameters_to_sweep_take_lists_and_ranges) {
   EXPECT_TRUE(has(fails({"--tile", "8,1025"}), "bad value `1025` for --tile (more than 1024; it may be 1 to 1024)"));
   EXPECT_TRUE(has(fails({"--tile", "512:2k"}), "bad value `2048` for --tile (more than 1024"));
   EXPECT_TRUE(has(fails({"--c", "1,2"}), "bad value `1,2` for --c (not a number"));
-  // Two of them: every combination, the first option's values slowest.
+  // Two sweeps give every combination; the first option varies slowest.
   ParameterSpec team{"team", "threads", std::int64_t{1}, {}};
   team.sweep = true;
   app.parameters.push_back(team);
@@ -380,7 +380,7 @@ TEST_F(Parsing, unknown_names_get_the_nearest) {
       has(fails({"--space", "openmpi"}), "unknown space `openmpi` (this build has cuda, openmp); did you mean"));
   EXPECT_TRUE(
       has(fails({"--dtype", "float32"}), "unknown dtype `float32` (this build has float, double, int32); did you"));
-  // One that there is, in another build.
+  // An option that exists in another build.
   EXPECT_EQ(fails({"--dtype", "float,half"}),
             "dtype `half` is not in this build (it has float, double, int32); choose one of these, or build with it: "
             "-D TESSERA_DTYPES=\"float;double;int32;half\"");
@@ -426,7 +426,7 @@ TEST_F(Parsing, bad_values) {
   EXPECT_TRUE(has(fails({"--tile", "99999999999999999999"}), "larger than 2^63-1"));
 }
 
-// Whole numbers are written alike everywhere, and one that is too large is called that.
+// Whole numbers are written the same way everywhere, and a number that is too large is reported as too large.
 TEST_F(Parsing, whole_numbers_of_parameters) {
   ParameterSpec window{"window", "elements", std::int64_t{3}, {}};
   window.minimum = -5;
@@ -463,7 +463,7 @@ TEST_F(Parsing, long_values_are_shortened) {
   EXPECT_EQ(shortened(std::string(60, 'a') + "bcdefgh"), std::string(48, 'a') + "..." + "abcdefgh");
 }
 
-// What a message advises is done to the letter, and must work.
+// Advice in a message must work if it is followed to the letter.
 TEST_F(Parsing, advice_works) {
   ParameterSpec few{"few", "a parameter with few values", std::int64_t{2}, {}};
   few.minimum = 1;
@@ -621,7 +621,7 @@ TEST_F(Parsing, levels) {
             "nothing to run for level team (no selected variant of fake is of it); see --list");
   EXPECT_EQ(wrong({"--level", "team", "--variant", "honest,good"}),
             "conflicting options: --level with --variant good (which is of level range); leave one of them out");
-  EXPECT_NE(wrong({"--level", "ranks"}), "no error");  // a variant without a row in this build
+  EXPECT_NE(wrong({"--level", "ranks"}), "no error");  // a variant without rows in this build
 }
 
 TEST_F(Parsing, help_shows_everything_and_fits_the_page) {

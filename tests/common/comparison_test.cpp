@@ -1,4 +1,4 @@
-// tessera compare: its statistics against known numbers, and its verdicts on launches whose truth is known.
+// tessera compare: statistics against known numbers, and verdicts on launches whose true result is known.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 TEST(Comparison, the_bootstrap_of_the_median_is_that_of_all_draws) {
   for (std::size_t const n : {1, 2, 3, 4, 5, 6}) {
-    // All n^n draws.
+    // All n^n resamples.
     std::vector<std::vector<double>> counted(n, std::vector<double>(n, 0.0));
     std::vector<std::size_t> draw(n, 0);
     double const weight = std::pow(static_cast<double>(n), -static_cast<double>(n));
@@ -38,7 +38,7 @@ TEST(Comparison, the_bootstrap_of_the_median_is_that_of_all_draws) {
   }
 }
 
-// Values of the usual tables.
+// Values from the usual statistical tables.
 TEST(Comparison, quantiles_of_student) {
   EXPECT_NEAR(student_quantile(0.025, 1), 12.7062, 1e-4);
   EXPECT_NEAR(student_quantile(0.025, 8), 2.30600, 1e-5);
@@ -55,16 +55,16 @@ TEST(Comparison, the_ratio_and_its_interval) {
   EXPECT_GT(ratio.high, 3);
   Ratio const even = ratio_of_medians({1, 3}, {4, 8}, 0.05);
   EXPECT_EQ(even.value, 3);
-  // Nothing is known of one launch.
+  // One launch gives no interval.
   Ratio const one = ratio_of_medians({1}, {2, 2, 2}, 0.05);
   EXPECT_EQ(one.value, 2);
   EXPECT_EQ(one.low, 0);
   EXPECT_TRUE(std::isinf(one.high));
-  // No spread, no doubt.
+  // Without spread the interval is a single value.
   Ratio const sure = ratio_of_medians({1, 1, 1}, {2, 2, 2}, 0.001);
   EXPECT_EQ(sure.low, 2);
   EXPECT_EQ(sure.high, 2);
-  // The smaller the error, the wider.
+  // The smaller the error rate, the wider the interval.
   std::vector<double> const a{1.00, 1.01, 0.99, 1.02, 0.98};
   Ratio const narrow = ratio_of_medians(a, a, 0.05);
   Ratio const wide = ratio_of_medians(a, a, 0.0001);
@@ -75,7 +75,7 @@ TEST(Comparison, the_ratio_and_its_interval) {
 TEST(Comparison, verdicts) {
   EXPECT_EQ(judge({1.05, 1.01, 1.09}, 0.02), Verdict::slower);
   EXPECT_EQ(judge({1.05, 0.99, 1.09}, 0.02), Verdict::unclear);   // the interval holds 1
-  EXPECT_EQ(judge({1.015, 1.01, 1.03}, 0.02), Verdict::unclear);  // may matter, may not
+  EXPECT_EQ(judge({1.015, 1.01, 1.03}, 0.02), Verdict::unclear);  // the difference may be relevant or not
   EXPECT_EQ(judge({0.95, 0.92, 0.99}, 0.02), Verdict::faster);
   EXPECT_EQ(judge({0.985, 0.96, 0.99}, 0.02), Verdict::unclear);
   EXPECT_EQ(judge({1.01, 1.005, 1.019}, 0.02), Verdict::same);
@@ -84,8 +84,8 @@ TEST(Comparison, verdicts) {
   EXPECT_EQ(judge({1.0, 0, std::numeric_limits<double>::infinity()}, 0.02), Verdict::unclear);
 }
 
-// Launches of a machine that is known: a time of each row, each launch off by a share of its own, and each row by noise
-// that has the long tail of real ones.
+// Simulated launches with known truth: each row has its time, each launch its own drift, and each row noise with a long
+// tail like real noise.
 class Made {
  public:
   explicit Made(std::uint64_t seed) : random_(seed) {}
@@ -151,7 +151,7 @@ TEST(Comparison, a_slowdown_is_found_and_named) {
       if (slow && row.verdict == Verdict::slower) ++found;
       if (!slow && (row.verdict == Verdict::slower || row.verdict == Verdict::faster)) ++others;
     }
-    // And the other way round it is as much faster.
+    // With exchanged sides the rows are faster by the same factor.
     for (ComparedRow const& row : compare(after, before, {}).rows) EXPECT_NE(row.verdict, Verdict::slower);
   }
   EXPECT_GE(found, 40u);
@@ -167,7 +167,8 @@ TEST(Comparison, launches_that_agree_are_the_same) {
   EXPECT_NEAR(comparison.rows.front().of_roof.value, 1, 0.01);
 }
 
-// Of many rows some differ by chance: the same launches say less of a row among 200 than of one alone.
+// Among many rows some differ by chance: the same launches support weaker conclusions for one of 200 rows than for a
+// single row.
 TEST(Comparison, many_rows_are_corrected_for) {
   Made made(6);
   auto const before = made.launches(5, 200, 0.01);
@@ -201,14 +202,14 @@ TEST(Comparison, rows_that_are_not_right_any_more) {
   EXPECT_EQ(comparison.last_line(), "TESSERA compare rows=4 slower=0 faster=0 same=0 unclear=1 unverified=3");
   EXPECT_EQ(comparison.only_new, 1u);
   EXPECT_EQ(comparison.only_old, 0u);
-  // What was never right is none of the comparison's.
+  // A row that was never right is not compared.
   Comparison const back = compare(after, before, {});
   EXPECT_EQ(back.rows.size(), 3u);
   EXPECT_EQ(back.count(Verdict::unverified), 1u);  // row 9 is gone
   EXPECT_EQ(back.only_new, 2u);
 }
 
-// A folder of a study: each report has some of the rows.
+// A folder of a study: each report holds some of the rows.
 TEST(Comparison, a_report_is_a_launch_of_what_its_command_asks_for) {
   Made made(7);
   std::vector<Launch> study;
@@ -230,7 +231,7 @@ TEST(Comparison, a_report_is_a_launch_of_what_its_command_asks_for) {
   EXPECT_TRUE(comparison_text(copy, false).starts_with("15 old launches, 15 new, 9 rows of 5 launches a side; "));
   for (ComparedRow const& row : copy.rows) EXPECT_EQ(row.new_launches, 5u);
 
-  // One report of a command is missing: fewer launches, and nothing is wrong with their rows.
+  // One report of a command is missing: its rows have fewer launches, but they are not errors.
   auto fewer = study;
   fewer.erase(fewer.begin() + 1);
   Comparison const four = compare(study, fewer, {});
@@ -241,7 +242,8 @@ TEST(Comparison, a_report_is_a_launch_of_what_its_command_asks_for) {
             "3 of the rows have only 4 launches a side: take five or more, old and new in turns");
   EXPECT_TRUE(comparison_text(four, false).starts_with("15 old launches, 14 new, 9 rows of 4 to 5 launches a side; "));
 
-  // A row that one launch of a command lacks, one that failed in one, one that was skipped in one, a command that is gone.
+  // One command lacks a row in one launch, one row failed in one launch, one row was skipped in one launch, and one
+  // command is missing.
   auto after = study;
   after[0].rows.erase("run a row 0");
   after[3].rows["run a row 1"].verified = false;
@@ -251,7 +253,7 @@ TEST(Comparison, a_report_is_a_launch_of_what_its_command_asks_for) {
   Comparison const lost = compare(study, after, {});
   EXPECT_EQ(lost.last_line(), "TESSERA compare rows=9 slower=0 faster=0 same=3 unclear=0 unverified=6");
 
-  // A command of other rows beside it changes nothing.
+  // An additional command with other rows changes nothing.
   auto more = study;
   Launch other = made.launch(1, 0.001);
   other.asked = "run c ";
@@ -266,7 +268,7 @@ TEST(Comparison, where_threads_ran_is_said) {
   auto before = made.launches(5, 2, 0.001);
   auto after = before;
   for (Launch& launch : before) launch.threads = "openmp 2 threads, processors 0-1, OMP_PROC_BIND=spread";
-  // An older build says nothing of it.
+  // Reports of an older build do not contain the threads.
   EXPECT_TRUE(compare(after, before, {}).warnings.empty());
   for (Launch& launch : after) launch.threads = before.front().threads;
   EXPECT_TRUE(compare(before, after, {}).warnings.empty());
@@ -287,7 +289,7 @@ TEST(Comparison, a_self_test_takes_every_order_of_neighbours) {
   EXPECT_EQ(test.comparisons, 32u);
   EXPECT_EQ(test.verdicts, 32u * 50);
   EXPECT_LT(test.rate(), 0.01);
-  // Two builds in the place of one, in turns as they were launched: one of the orders tells them apart, and its opposite.
+  // Two different builds alternate instead of one: one of the orders separates them, and so does its opposite.
   std::vector<Launch> two;
   for (int i = 0; i < 10; ++i) two.push_back(made.launch(50, 0.001, i % 2 == 0 ? 1.0 : 1.5, 50));
   SelfTest const caught = self_test(two, {});

@@ -1,4 +1,5 @@
-// Kernels of the whole device: the scan of tiles in levels and in registers, chunks, shapes of teams. Look-back: look_back_test.cpp.
+// Kernels of the whole device: tile scans in levels and in registers, chunks, team shapes. look_back_test.cpp tests
+// look-back.
 
 #include <algorithm>
 #include <array>
@@ -12,7 +13,7 @@
 
 #include <Kokkos_Core.hpp>
 
-// Before the kernels: they call Kokkos::single with this member by its qualified name.
+// Must precede the kernels, which call Kokkos::single with this member by its qualified name.
 #include "adversarial_league.hpp"
 
 #include <tessera/collective/lane/lanes.hpp>
@@ -34,7 +35,7 @@
 namespace tessera::test {
 namespace {
 
-// ---- The scan of tiles in levels.
+// ---- Scan of tiles in levels.
 
 struct TileOfTests : kernels::TileScanInScratch {
   [[nodiscard]] static double rounding_steps(int, int) { return 0; }
@@ -60,7 +61,7 @@ struct BlellochTile : TileOfTests {
   }
 };
 
-/// In rows of 4: tiles of the tests have several.
+/// Padded rows of 4, so that the tests' tiles have several rows.
 struct BlellochPaddedTile : BlellochTile {
   template <class Values>
   using Tile = team::BankPadded<Values, 4>;
@@ -69,7 +70,7 @@ struct BlellochPaddedTile : BlellochTile {
   }
 };
 
-/// Whose scratch is larger than what it says an element takes.
+/// Needs more scratch than its statement per element says.
 struct TooLargeTile : BlellochTile {
   [[nodiscard]] static std::array<int, 1> scratch(int, int) { return {1 << 28}; }
 };
@@ -134,7 +135,7 @@ using Segments = kernels::ScanElements<std::int32_t, SegmentOp>;
   return values;
 }
 
-// Every team of the league, one after the other in the same scratch, in every order of threads.
+// Runs every team of the league, one after another in the same scratch, in every order of threads.
 template <class TileScan, class Elements>
 void expect_tiles_in_any_order(Elements const& elements, int threads, int tile) {
   using Kernel = kernels::detail::ScanTiles<AdversarialSpace, Elements, TileScan>;
@@ -144,7 +145,7 @@ void expect_tiles_in_any_order(Elements const& elements, int threads, int tile) 
   for (std::size_t n = 1; n <= 3 * static_cast<std::size_t>(tile) + 1; ++n) {
     auto const in = input_for(elements, n, n);
     auto const tiles = static_cast<int>(tiles_of(n, static_cast<std::size_t>(tile)));
-    // Each tile by itself.
+    // Scan each tile separately.
     std::vector<T> expected(n);
     std::vector<Value> expected_totals;
     for (std::size_t begin = 0; begin < n; begin += static_cast<std::size_t>(tile)) {
@@ -187,7 +188,7 @@ TEST(ScanTiles, ReadsInclusiveAndExclusiveScans) {
   int const inclusive[] = {3, 4, 8};
   using Values = Kokkos::View<int const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   kernels::ScannedTile<Values> const including{Values(inclusive, 3), true, -1};
-  int const exclusive[] = {0, 3, 4, -2};  // what follows is somebody else's
+  int const exclusive[] = {0, 3, 4, -2};  // the following elements belong to others
   kernels::ScannedTile<Values> const excluding{Values(exclusive, 3), false, 8};
   for (auto const& tile : {including, excluding}) {
     for (int i = 0; i < 3; ++i) {
@@ -211,7 +212,7 @@ TEST(ScanTiles, InAnyOrder) {
   }
 }
 
-// Sizes around the tile, its square, cube and so on.
+// Sizes around the tile, its square, its cube and so on.
 [[nodiscard]] std::vector<std::size_t> sizes_around_powers(std::size_t tile, std::size_t most) {
   std::vector<std::size_t> result{0, 1};
   for (std::size_t power = tile; power <= most; power *= tile) {
@@ -230,7 +231,8 @@ struct SmallTuning {
   static int ahead(auto const&, std::size_t) { return 3; }
 };
 
-// The single pass, tile after tile in the same scratch, in every order of threads: each tile finds its predecessors done.
+// The single pass, tile after tile in the same scratch, in every order of threads: each tile finds its predecessors
+// finished.
 template <class Elements>
 void expect_single_pass_in_any_order(Elements const& elements, int threads) {
   using Kernel = kernels::detail::LookBackScanKernel<AdversarialSpace, Elements, SmallTuning, lane::Emulated<4>>;
@@ -272,7 +274,8 @@ TEST(LookBackScan, InOneScratchInAnyOrder) {
   }
 }
 
-// The three launches, chunk after chunk in the same scratch, in every order of threads; `before` lies before the first element.
+// The three launches, chunk after chunk in the same scratch, in every order of threads; `before` precedes the first
+// element.
 void expect_chunks_in_any_order(int threads, std::int32_t before) {
   using Operator = kernels::OperatorOfPart<collective::Sum<std::int32_t>, Kokkos::HostSpace>;
   using Elements = kernels::ScanElements<std::int32_t, Operator>;
@@ -345,11 +348,10 @@ void expect_levels(kernels::ScanElements<T, Op> const& elements, int tile, int t
   }
 }
 
-// Levels of totals that suffice to see a carry lost between any two of them.
+// Enough levels of totals to see a carry lost between any two of them.
 constexpr std::size_t most_elements = 600;
 
-// Sizes and team sizes together: a host's team of several threads, more than there are cores, takes long over each
-// barrier.
+// Limits size and team size together: a host's team with more threads than cores needs long for each barrier.
 template <class Exec, class Body>
 void for_each_team(int width, Body&& body) {
   body(1, most_elements);
@@ -406,7 +408,7 @@ TEST(TwoLevelScan, RefusesScratchThatThereIsNot) {
   });
 }
 
-// ---- The scans of tiles in registers, and of tiles in memory, so small that there are many.
+// ---- Scans of tiles in registers and in memory; tiles are small so that there are many.
 
 struct SmallRegisterTiles {
   static constexpr int lanes = 4;
@@ -474,7 +476,7 @@ void expect_scans_everywhere() {
 TEST(LookBackScan, JoinsTilesInOrder) { expect_scans_everywhere<kernels::LookBackScan>(); }
 TEST(ReduceThenScan, JoinsChunksInOrder) { expect_scans_everywhere<kernels::ReduceThenScan>(); }
 
-// ---- Shapes.
+// ---- Team shapes.
 
 TEST(Chunks, CoverEveryElementOnce) {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
@@ -490,7 +492,7 @@ TEST(Chunks, CoverEveryElementOnce) {
           for (int chunk = 0; chunk < chunks.count; ++chunk) {
             ASSERT_EQ(chunks.begin(chunk), next) << n << ", tile " << tile;
             ASSERT_GE(chunks.end(chunk), next);
-            // Nobody starts a team for nothing.
+            // No team may be started without work.
             ASSERT_TRUE(chunks.end(chunk) > next || n == 0) << n << ", tile " << tile << ", chunk " << chunk;
             next = chunks.end(chunk);
           }
@@ -516,11 +518,12 @@ TEST(TeamShape, GivesWhatIsAskedForOrSkips) {
   });
 }
 
-// Kernels whose teams wait for each other start a team a multiprocessor: no more, or some wait for one that cannot start.
+// Kernels whose teams wait for each other start one team per multiprocessor. With more teams, some would wait for a
+// team that cannot start.
 TEST(TeamShape, CountsMultiprocessors) {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
     Exec const exec;
-    int const threads = exec.concurrency() / multiprocessors(exec);  // of each
+    int const threads = exec.concurrency() / multiprocessors(exec);  // per multiprocessor
     EXPECT_EQ(threads * multiprocessors(exec), exec.concurrency()) << space_name<Exec>();
     if (is_gpu<Exec>) {
       EXPECT_GE(threads, 1024) << space_name<Exec>();
@@ -533,7 +536,7 @@ TEST(TeamShape, CountsMultiprocessors) {
   });
 }
 
-// Only HIP's compiler counts wavefronts where CUDA's counts teams, and has to be told how large a team is at most.
+// HIP's compiler counts wavefronts where CUDA's counts teams. It must also be told the largest team size.
 TEST(TeamShape, SaysLaunchBoundsInTheWordsOfTheCompiler) {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
     EXPECT_EQ((kernels::TeamBounds<Exec, 128, 4>::maxTperB), 128u);

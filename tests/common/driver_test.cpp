@@ -1,4 +1,4 @@
-// Whole command lines in this process, with a fake mini-app and a fake machine: exit codes, texts, files.
+// Complete command lines in this process, with a fake mini-app and a fake machine: exit codes, texts, files.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ using fake::machine;
 using nlohmann::json;
 using Names = std::vector<std::string>;
 
-// Whether `part` occurs in `text`; shows the text if not.
+// Returns whether `text` contains `part`; the failure message shows `text`.
 testing::AssertionResult has(std::string const& text, std::string const& part) {
   if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "no `" << part << "` in: " << text;
@@ -73,7 +73,7 @@ struct Result {
 class Driver : public testing::Test {
  protected:
   Driver() {
-    // A shell's job in the background ignores these, and so would what is tested.
+    // A background job of a shell ignores these signals, and the tested code would, too.
     for (int const signal : {SIGINT, SIGHUP}) std::signal(signal, SIG_DFL);
     machine() = {};
     machine().spaces = {"openmp"};
@@ -104,7 +104,7 @@ class Driver : public testing::Test {
     return result;
   }
 
-  /// A run of a fake app; small and fast, with a report.
+  /// Runs a fake app; small and fast, with a report.
   Result run(Names const& variants, Names arguments = {}) {
     App const app = fake_app({"fake", variants});
     bool const has_case = std::ranges::any_of(
@@ -117,7 +117,7 @@ class Driver : public testing::Test {
   json report() const { return json::parse(std::ifstream(path("r.json"))); }
   json row(std::size_t i) const { return report()["rows"].at(i); }
 
-  /// A mistake: exit 2, one line on stderr, nothing on stdout, nothing written, nothing run.
+  /// Expects a user error: exit 2, one line on stderr, nothing on stdout, nothing written, nothing run.
   void expect_mistake(Result const& result, std::string const& message) const {
     EXPECT_EQ(result.code, 2);
     EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
@@ -156,7 +156,7 @@ TEST_F(Driver, verify_first_looks_at_the_first_launch_alone) {
   EXPECT_EQ(result.code, 1);
   EXPECT_EQ(row(0)["status"], "passed");
   EXPECT_EQ(row(1)["status"], "failed");
-  EXPECT_EQ(row(2)["status"], "passed");  // which is why this is said:
+  EXPECT_EQ(row(2)["status"], "passed");  // therefore this is reported:
   EXPECT_TRUE(has(result.out, "warning: --verify first: only the first launch of each row is checked"));
   EXPECT_TRUE(has(report()["system"]["warnings"], "--verify first"));
   (void)run({"wrong_later"}, {"--verify", "every"});
@@ -164,7 +164,7 @@ TEST_F(Driver, verify_first_looks_at_the_first_launch_alone) {
 }
 
 TEST_F(Driver, verify_sample_looks_at_some_elements_of_both_launches) {
-  // The middle is a power of two, which every sample has.
+  // The middle index is a power of two, which every sample contains.
   Result const result = run({"good", "wrong_middle", "wrong_later", "first_half", "past_half"},
                             {"--size", "2^16", "--verify", "sample:500"});
   EXPECT_EQ(result.code, 1);
@@ -178,7 +178,7 @@ TEST_F(Driver, verify_sample_looks_at_some_elements_of_both_launches) {
   EXPECT_TRUE(has(result.out, "warning: --verify sample:500: only so many elements of each field are checked"));
 }
 
-// More cases than are prepared at once: in their order, and a fault is its own case's alone.
+// More cases than are prepared at once: they keep their order, and an error affects only its own case.
 TEST_F(Driver, cases_prepared_side_by_side_keep_their_order) {
   std::string sizes = "1";
   for (int n = 2; n <= 40; ++n) sizes += "," + std::to_string(n);
@@ -192,10 +192,10 @@ TEST_F(Driver, cases_prepared_side_by_side_keep_their_order) {
   }
 }
 
-// Cases that are prepared together are held together, but only one of them has results at a time.
+// Cases prepared together are in memory together, but only one of them has results at a time.
 TEST_F(Driver, a_group_has_room_for_the_results_of_one_case) {
   if (host_threads() < 2) GTEST_SKIP() << "one processor: a case at a time";
-  // A case of n elements holds 4 n bytes of input and 16 n of its reference; its results take 8 n.
+  // A case of n elements holds 4 n bytes of input and 16 n bytes of reference; its results take 8 n bytes.
   auto const order = [&](double free_bytes) {
     std::string events;
     machine().host_bytes = free_bytes;
@@ -223,7 +223,7 @@ TEST_F(Driver, noise_is_marked_wherever_a_time_stands) {
   json const noisy = row(1);
   EXPECT_EQ(noisy["noisy"], true);
   EXPECT_EQ(noisy["size"], 100);
-  EXPECT_GT(noisy["samples_seconds"].size(), 6u);  // more of them, up to --max-time
+  EXPECT_GT(noisy["samples_seconds"].size(), 6u);  // more samples, up to --max-time
   EXPECT_LE(noisy["samples_seconds"].size(), 60u);
   std::string const line = result.out.substr(result.out.find("\n  noisy "), 130);
   EXPECT_TRUE(has(line, " ~"));
@@ -263,8 +263,8 @@ TEST_F(Driver, the_speedup_is_over_the_first_variant) {
   EXPECT_EQ(found[0], "speedup");
   EXPECT_EQ(found[1], "1");
   EXPECT_NEAR(std::stod(found[2]), row(0)["seconds"].get<double>() / row(1)["seconds"].get<double>(), 1e-12);
-  EXPECT_EQ(found[3], "");  // it failed, and has no time
-  // Without the first variant there is none.
+  EXPECT_EQ(found[3], "");  // it failed and has no time
+  // Without the first variant there is no reference time.
   (void)run({"good", "honest"}, {"--csv", path("rows.csv"), "--variant", "honest"});
   EXPECT_EQ(speedups().at(1), "");
 }
@@ -272,7 +272,7 @@ TEST_F(Driver, the_speedup_is_over_the_first_variant) {
 TEST_F(Driver, the_report_says_how_busy_the_machine_was) {
   if (!fs::exists("/proc/stat")) GTEST_SKIP() << "this system does not tell";
   (void)run({"good"}, {"--digest"});
-  EXPECT_FALSE(report()["system"].contains("processors_of_all_nodes"));  // too short to tell
+  EXPECT_FALSE(report()["system"].contains("processors_of_all_nodes"));  // the run is too short to tell
   Result const result = run({"noisy"}, {"--digest", "--samples", "150", "--max-time", "5"});
   EXPECT_TRUE(has(result.out, "; others kept "));
   EXPECT_GE(std::stod(report()["system"]["processors_of_all_nodes"].get<std::string>()), 1);
@@ -301,10 +301,10 @@ TEST_F(Driver, a_good_row_passes_and_is_timed) {
   EXPECT_EQ(report()["system"]["spaces"]["openmp"]["copy_bytes_per_second"], 1e11);
   EXPECT_TRUE(report()["system"]["finished"].is_string());
   EXPECT_EQ(machine().measured["openmp"].bytes, std::size_t{1} << 27);
-  EXPECT_EQ(counts().releases, 0);  // one space
+  EXPECT_EQ(counts().releases, 0);  // there is only one space
 }
 
-// A bound so wide that nothing could be wrong is no verdict.
+// A bound so wide that nothing could be wrong gives no verdict.
 TEST_F(Driver, a_row_whose_check_sees_nothing_is_weak) {
   Result const result = run({"good", "vague"});
   EXPECT_EQ(result.code, 0);
@@ -315,19 +315,19 @@ TEST_F(Driver, a_row_whose_check_sees_nothing_is_weak) {
   EXPECT_EQ(row(1)["status"], "weak");
   EXPECT_GT(row(1)["checked_relative_error"].get<double>(), 1.0);
   EXPECT_TRUE(row(1)["seconds"].is_number());
-  // What would help, and nothing that there is not.
+  // The message offers only options that exist and help.
   EXPECT_TRUE(has(result.out, "try --dtype double or a smaller size")) << result.out;
   EXPECT_TRUE(
       has(run({"vague_at_random"}, {"--data", "random"}).out, "try --data exact, --dtype double or a smaller size"));
   EXPECT_EQ(run({"vague_at_random"}, {"--data", "exact"}).code, 0);
   EXPECT_TRUE(has(run({"vague"}, {"--dtype", "double"}).out, "try a smaller size"));
-  // As it says: a run that goes on.
+  // Following the advice, the run continues.
   EXPECT_EQ(run({"vague"}, {"--dtype", "double", "--size", "1"}).code, 0);
   machine().dtypes = {"float"};
   EXPECT_TRUE(
       has(run({"vague"}).out, "try double (in a build with -D TESSERA_DTYPES=\"float;double\") or a smaller size"));
   machine().dtypes = {"float", "double", "int32"};
-  // A file decides all of that.
+  // A file determines all of these.
   write_case<float>("a.h5", {0, 1, 2});
   write_case<double>("b.h5", {0, 1, 2});
   EXPECT_TRUE(has(run({"vague"}, {"--input", path("a.h5")}).out, "try the case in double or a smaller case\n"));
@@ -338,7 +338,7 @@ TEST_F(Driver, a_row_whose_check_sees_nothing_is_weak) {
   EXPECT_EQ(run({"good"}, {"--strict"}).code, 0);
 }
 
-// Elements that are not checked could hide a lost tile; a row of nothing else was not compared at all.
+// Unchecked elements could hide a lost tile; a row that has only unchecked elements was not compared at all.
 TEST_F(Driver, a_row_with_too_many_unchecked_elements_is_weak) {
   auto const with_unchecked = [&](std::size_t unchecked, std::vector<std::string> arguments) {
     fake::unchecked() = unchecked;
@@ -426,7 +426,7 @@ TEST_F(Driver, a_list_of_tiles_is_a_case_for_each_on_one_input) {
   EXPECT_TRUE(has(result.out, "tile=128"));
   EXPECT_TRUE(has(result.out, "skipped in cases 3, 7: small_tiles\n    why: tiles of at most 100\n"));
 
-  // A file's attribute gives way; the file is read once.
+  // The option overrides the file's attribute; the file is read only once.
   write_case<float>("a.h5", {0, 1, 2}, {10, 11, 12}, {{"tile", std::int64_t{5}}});
   counts() = {};
   references = 0;
@@ -477,13 +477,13 @@ TEST_F(Driver, wrong_rows_fail_and_the_run_goes_on) {
   EXPECT_TRUE(has(reason(9), "other bits than the first"));
   for (std::size_t i = 0; i < 10; ++i) {
     EXPECT_EQ(row(i)["status"], "failed");
-    EXPECT_TRUE(row(i)["seconds"].is_null());  // the time of a wrong result is no time
+    EXPECT_TRUE(row(i)["seconds"].is_null());  // a wrong result has no time
     EXPECT_TRUE(has(result.out, "why: " + reason(i)));
   }
   EXPECT_EQ(row(10)["status"], "passed");
 }
 
-// Fetching and comparing takes a hundred times longer than a launch.
+// Fetching and comparing takes a hundred times as long as a launch.
 TEST_F(Driver, what_was_verified_is_not_fetched_again) {
   int fetches = 0;
   auto const fetches_of = [&](Names const& variants, Names const& arguments) {
@@ -493,7 +493,8 @@ TEST_F(Driver, what_was_verified_is_not_fetched_again) {
     fake::hooks().clear();
     return fetches;
   };
-  // A right integer has one value: the first launch of the first row, and those that write other elements.
+  // Integers have one right value: only the first launch of the first row is fetched, and launches that write other
+  // elements.
   EXPECT_EQ(fetches_of({"good", "openmp_only", "vague"}, {"--dtype", "int32"}), 1);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(row(i)["elements"], 100);
@@ -503,10 +504,11 @@ TEST_F(Driver, what_was_verified_is_not_fetched_again) {
   EXPECT_EQ(fetches_of({"good", "first_half", "vague"}, {"--dtype", "int32"}), 3);
   EXPECT_EQ(row(1)["elements"], 51);
   EXPECT_EQ(fetches_of({"good", "vague"}, {"--dtype", "int32", "--size", "100,101"}), 2);
-  // What rounds may differ from row to row, within the bound of each: its own first launch is what the last is held to.
+  // Rounded results may differ between rows within their bounds: the last launch of a row is compared with its own
+  // first launch.
   EXPECT_EQ(fetches_of({"good", "openmp_only"}, {}), 2);
   EXPECT_EQ(fetches_of({"good", "openmp_only"}, {"--verify", "first"}), 2);
-  // Without room for a copy, and for what is written to a file.
+  // Without memory for a copy, and for results that are written to a file.
   EXPECT_EQ(fetches_of({"no_room"}, {"--dtype", "int32"}), 2);
   EXPECT_EQ(fetches_of({"good", "openmp_only"}, {"--dtype", "int32", "--output", path("o.h5")}), 4);
 }
@@ -597,7 +599,7 @@ TEST_F(Driver, paths_that_cannot_be_written) {
   EXPECT_EQ(machine().starts, 0);
 }
 
-// Names, and what they stand for, that leave no room for a file or for the longer name of its temporary file.
+// Names that leave no room for a file or for the longer name of its temporary file, also after expansion.
 TEST_F(Driver, every_path_is_tried_before_the_first_row) {
   std::string const stays = path("stays.h5");
   write_case<float>("stays.h5", {0});
@@ -622,12 +624,12 @@ TEST_F(Driver, every_path_is_tried_before_the_first_row) {
     mistake("/dev/full", "it is not a regular file");
     EXPECT_EQ(machine().starts, 0);
   }
-  // As it says: a shorter one works.
+  // Following the advice, a shorter name works.
   std::string const name(220, 'x');
   EXPECT_EQ(run({"good"}, {"--output", path(name), "--log", path(name + "l"), "--save-machine", path(name + "m")}).code,
             0);
   for (char const* const end : {"", "l", "m"}) EXPECT_TRUE(fs::exists(path(name + end))) << end;
-  EXPECT_EQ(std::distance(fs::directory_iterator(directory), fs::directory_iterator()), 6);  // and the report
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory), fs::directory_iterator()), 6);  // includes the report
 }
 
 TEST_F(Driver, paths_that_collide) {
@@ -688,19 +690,19 @@ TEST_F(Driver, control_groups_up_to_the_root_count) {
   EXPECT_EQ(free_bytes(), 10);
   write("fs/a/b/memory.max", "90");
   EXPECT_EQ(free_bytes(), 0);
-  // Version 1, beside one that has no memory controller.
+  // cgroup version 1, beside a version 2 without memory controller.
   write("cgroup", "7:cpu,memory:/x\n1:name=systemd:/y\n0::/z");
   write("fs/memory/x/memory.limit_in_bytes", "50");
   write("fs/memory/x/memory.usage_in_bytes", "45");
   EXPECT_EQ(free_bytes(), 5);
 }
 
-// Figures in KiB, as the kernel writes them.
+// Values in KiB, as the kernel writes them.
 TEST_F(Driver, limits_of_the_process_count) {
   std::ofstream(path("status")) << "Name:\tdot\nVmPeak:\t  999999 kB\nVmSize:\t  102400 kB\nVmData:\t   51200 kB\n";
   EXPECT_TRUE(std::isinf(process_free_bytes(path("status"))));
   struct rlimit limit{};
-  // A child's limits, so that this process keeps its own.
+  // Limits are set in a child process, so that this process keeps its own.
   auto const with = [&](auto which, double mebibytes) {
     pid_t const child = ::fork();
     if (child == 0) {
@@ -708,7 +710,7 @@ TEST_F(Driver, limits_of_the_process_count) {
       limit.rlim_cur = static_cast<rlim_t>(mebibytes * 0x1p20);
       ::setrlimit(which, &limit);
       double const free = process_free_bytes(path("status")) / 0x1p20;
-      // What is held back is for threads and libraries.
+      // Some memory is reserved for threads and libraries.
       std::ofstream(path("free")) << free << " " << 64.0 + 8.0 * static_cast<double>(host_threads());
       ::_exit(0);
     }
@@ -732,14 +734,14 @@ TEST_F(Driver, copy_bandwidth_stays_within_memory) {
 }
 
 TEST_F(Driver, roofs_of_small_cases_are_measured_on_little) {
-  std::size_t const beyond_caches = std::size_t{1} << 27;  // four times the fake machine's
+  std::size_t const beyond_caches = std::size_t{1} << 27;  // four times the fake machine's caches
   machine().cache_bytes = 0x1p25;
   EXPECT_EQ(run({"good"}, {"--size", "5"}).code, 0);
   EXPECT_EQ(machine().measured["openmp"].bytes, beyond_caches);
-  // Twice what the case has: 8 bytes an element.
+  // Twice the data of the case: 8 bytes per element.
   EXPECT_EQ(run({"good"}, {"--size", "10000000", "--dtype", "float"}).code, 0);
   EXPECT_EQ(machine().measured["openmp"].bytes, 160'000'000);
-  // Who keeps them gets them as for the largest.
+  // Saved roofs are measured as for the largest case.
   EXPECT_EQ(run({"good"}, {"--size", "5", "--save-machine", path("m.json")}).code, 0);
   EXPECT_EQ(machine().measured["openmp"].bytes, std::size_t{1} << 29);
   // Chiplets with large caches.
@@ -779,15 +781,15 @@ TEST_F(Driver, unsure_roofs_are_said_to_be) {
   EXPECT_TRUE(has(result.out, " GFLOP/s (unsure)\n"));
   EXPECT_EQ(report()["system"]["spaces"]["openmp"]["roofs_unsure"], machine().roofs.unsure);
   EXPECT_TRUE(has(report()["system"]["warnings"], "are unsure"));
-  // Shares in the table have a mark.
+  // Shares in the table are marked.
   std::string const row_of_good = result.out.substr(result.out.find("  good "));
   EXPECT_TRUE(has(row_of_good.substr(0, row_of_good.find('\n')), "?")) << row_of_good;
-  // The machine file hands it on.
+  // The machine file keeps the doubt.
   machine().roofs = {};
   result = run({"good"}, {"--size", "100", "--machine", path("m.json")});
   EXPECT_TRUE(has(result.out, "); measure them again on an idle machine"));
   EXPECT_TRUE(has(run({"good"}, {"--size", "2^21", "--machine", path("m.json"), "--digest"}).out, "% of copy?"));
-  // Sure ones have none of it.
+  // Reliable roofs show none of this.
   machine() = {};
   machine().spaces = {"openmp"};
   result = run({"good"}, {"--size", "100"});
@@ -795,7 +797,7 @@ TEST_F(Driver, unsure_roofs_are_said_to_be) {
   EXPECT_TRUE(report()["system"]["spaces"]["openmp"]["roofs_unsure"].is_null());
 }
 
-// A row that no cache explains: its roof was measured too low.
+// No cache explains a row this fast: the roof was measured too low.
 TEST_F(Driver, rows_far_above_their_roof_make_it_unsure) {
   machine().roofs.copy_bytes_per_second = machine().roofs.triad_bytes_per_second = 1e3;
   machine().roofs.read_bytes_per_second = 1.1e3;
@@ -803,13 +805,13 @@ TEST_F(Driver, rows_far_above_their_roof_make_it_unsure) {
   Result result = run({"good", "honest"}, {"--size", "1000"});
   EXPECT_TRUE(has(result.out, "warning: the roofs of openmp are unsure (good of fake reached "));
   EXPECT_TRUE(has(result.out, "% of its copy bandwidth); run again"));
-  EXPECT_EQ(result.out.find("unsure (honest"), std::string::npos);  // said once
+  EXPECT_EQ(result.out.find("unsure (honest"), std::string::npos);  // only one message
   EXPECT_TRUE(has(report()["system"]["spaces"]["openmp"]["roofs_unsure"], "good of fake reached "));
-  // Caches explain it here.
+  // Here caches explain the speed.
   machine().cache_bytes = 1e6;
   result = run({"good"}, {"--size", "1000"});
   EXPECT_EQ(result.out.find("unsure"), std::string::npos) << result.out;
-  // Nothing explains more operations than the peak; what the user gives is the user's.
+  // Nothing explains more operations than the peak. Roofs given by the user are not questioned.
   machine().roofs.peak_operations_per_second = {1, 1, 1};
   EXPECT_TRUE(has(run({"good"}, {"--size", "1000"}).out, "% of its peak); run again"));
   EXPECT_EQ(run({"good"}, {"--size", "1000", "--roof", "1,1"}).out.find("unsure"), std::string::npos);
@@ -828,7 +830,7 @@ TEST_F(Driver, roofs_are_saved_and_used_instead_of_measuring) {
   EXPECT_EQ(report()["system"]["spaces"]["openmp"]["peak_operations_per_second"]["float"], 4e12);
 }
 
-// The tests' mini-app with a matrix unit for its operations.
+// The tests' mini-app, with a matrix unit for its operations.
 App on_matrix_units(Unit unit, int products) {
   App app = fake_app({"fake", {"good"}});
   for (VariantInfo& info : app.variants) info.unit = unit, info.unit_products = products;
@@ -865,7 +867,7 @@ TEST_F(Driver, the_roof_of_a_row_is_that_of_its_unit) {
   EXPECT_TRUE(has(result.out, "roof: tf32 units / 3")) << result.out;
   EXPECT_TRUE(has(result.out, "(mma.sync) tf32 400, half 700, bfloat16 650 TFLOP/s, from ")) << result.out;
 
-  // Numbers on the command line are those of multiply-adds.
+  // Numbers on the command line refer to multiply-adds.
   result = run_on(Unit::half, 1, {"--size", "100", "--json", path("r.json"), "--roof", "1e12,1e11"});
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_TRUE(row(0)["share_of_roof"].is_null());
@@ -900,7 +902,7 @@ TEST_F(Driver, roofs_of_another_machine_are_refused) {
   EXPECT_EQ(run({"good"}, {"--size", "100", "--machine", path("absent.json")}).code, 2);
 }
 
-// The rows of such a mini-app are roofs themselves: there the roofs of another device say how the two compare.
+// The rows of this mini-app are roofs themselves: here the roofs of another device show how the devices compare.
 TEST_F(Driver, what_measures_roofs_takes_those_of_another_device) {
   machine().spaces = {"cuda"};
   EXPECT_EQ(run({"good"}, {"--size", "100", "--save-machine", path("m.json")}).code, 0);
@@ -918,7 +920,7 @@ TEST_F(Driver, what_measures_roofs_takes_those_of_another_device) {
   EXPECT_EQ(run({"good"}, {"--machine", path("m.json")}).code, 2);
 }
 
-// Figures of an A100: Mojo GPU Puzzles, P14.
+// Values of an A100, from Mojo GPU Puzzles, P14.
 TEST_F(Driver, roofs_can_be_given_as_numbers) {
   Result const result = run({"good"}, {"--size", "100", "--roof", "19.5e12,1555e9"});
   EXPECT_EQ(result.code, 0) << result.err;
@@ -978,7 +980,7 @@ TEST_F(Driver, every_row_has_a_region_and_the_kernels_of_its_first_launch) {
   EXPECT_TRUE(has(result.out, "16 B local; til"));
   machine().kernels.clear();
   EXPECT_FALSE(has(run({"good"}).out, "B local"));
-  EXPECT_FALSE(row(0).contains("kernels"));  // of a host
+  EXPECT_FALSE(row(0).contains("kernels"));  // it ran on a host
 }
 
 TEST_F(Driver, files_decide_dtype_size_and_defaults_of_parameters) {
@@ -994,7 +996,7 @@ TEST_F(Driver, files_decide_dtype_size_and_defaults_of_parameters) {
   EXPECT_EQ(input["parameters"]["tile"], 64);
   EXPECT_EQ(input["has_expected"], true);
   EXPECT_TRUE(input["size"].is_null());
-  // An option wins; then the file's /expected is of another question, and says so.
+  // An option wins; the file's /expected then belongs to other parameters, and the run says so.
   Result const other = run({"good"}, {"--input", path("a.h5"), "--c", "3"});
   EXPECT_EQ(other.code, 1);
   EXPECT_TRUE(has(row(0)["reason"].get<std::string>(), "the reference and the file's /expected disagree"));
@@ -1023,14 +1025,14 @@ TEST_F(Driver, mistakes_in_files) {
   expect_mistake(run({"good"}, {"--input", path("cut.h5")}), "cut.h5");
   expect_mistake(run({"good"}, {"--input", path("attribute.h5")}), "attribute c");
   expect_mistake(run({"good"}, {"--input", path("good.h5"), "--dtype", "double"}), "the file decides");
-  // Also the last of several, before the first runs.
+  // Also for the last of several, before the first one runs.
   expect_mistake(run({"good"}, {"--input", path("good.h5"), path("none.h5")}), "no such file");
   expect_mistake(run({"good"}, {"--input", path("shape.h5")}), "/expected/out has shape [2]");
   expect_mistake(run({"good"}, {"--input", path("good.h5"), path("shape.h5")}), "/expected/out has shape [2]");
   EXPECT_EQ(run({"good"}, {"--input", path("good.h5"), path("good.h5"), "--dtype", "float"}).code, 0);
 }
 
-// What is wrong with one of several files says which, also where the mini-app, which knows of no file, finds it.
+// With several files, an error names its file, even if the mini-app finds it, which knows of no file.
 TEST_F(Driver, a_mistake_in_one_of_several_files_names_it) {
   write_case<float>("ok.h5", {0, 1, 2});
   write_case<float>("pair.h5", {0, 1, 2}, {}, {{"exclusive", true}, {"op", std::string("max")}});
@@ -1047,7 +1049,7 @@ TEST_F(Driver, a_mistake_in_one_of_several_files_names_it) {
   mistake("text.h5", "attribute c of /input is \"ten\", a string (c is a number");
   mistake("long.h5", "attribute op of /input is \"mmm");
   EXPECT_LT(run({"good"}, {"--input", path("long.h5")}).err.size(), 300u);
-  // The same where the combination comes of the command line.
+  // The same if the combination comes from the command line.
   write_case<float>("max.h5", {0}, {}, {{"op", std::string("max")}});
   expect_mistake(run({"good"}, {"--input", path("ok.h5"), path("max.h5"), "--exclusive"}),
                  path("max.h5") + ": --exclusive with --op max");
@@ -1100,12 +1102,12 @@ TEST_F(Driver, a_row_that_writes_the_first_elements_is_judged_by_those) {
   EXPECT_TRUE(has(row(0)["reason"].get<std::string>(), "first at [3]"));
   EXPECT_TRUE(has(row(1)["reason"].get<std::string>(), "out: 1 of 3 elements are wrong; first at [2]"));
   EXPECT_TRUE(has(row(2)["reason"].get<std::string>(), "no such field of one element"));
-  // The file's /expected is about all elements; of those that the row writes it is asked.
+  // The file's /expected has all elements; only those that the row writes are compared.
   write_case<float>("half.h5", {0, 1, 2, 3}, {10, 11, 12, 13});
   EXPECT_EQ(run({"first_half"}, {"--input", path("half.h5")}).code, 0);
 }
 
-// How often a file was opened since the construction.
+// Counts how often a file was opened since construction.
 class Openings {
  public:
   explicit Openings(std::string const& path) : queue_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
@@ -1114,7 +1116,7 @@ class Openings {
   Openings(Openings const&) = delete;
   Openings& operator=(Openings const&) = delete;
   ~Openings() { ::close(queue_); }
-  // Like events that follow each other directly would be one: closing is looked at as well. A file's event has no name.
+  // Identical consecutive events would be merged, so closing is watched as well. Events of a single file have no name.
   [[nodiscard]] std::ptrdiff_t count() const {
     std::vector<inotify_event> events(1000);
     ssize_t const bytes = ::read(queue_, events.data(), events.size() * sizeof(inotify_event));
@@ -1127,7 +1129,7 @@ class Openings {
 };
 
 TEST_F(Driver, a_file_is_opened_once_however_many_there_are) {
-  std::vector<float> const large(300'000, 1.0F);  // not one that is read while planning
+  std::vector<float> const large(300'000, 1.0F);  // too large to be read during planning
   write_case<float>("small.h5", {0, 1, 2}, {10, 11, 12});
   write_case<float>("large.h5", large, std::vector<float>(large.size(), 11.0F));
   for (Names const& files : {Names{path("small.h5")}, {path("large.h5")}, {path("small.h5"), path("large.h5")}}) {
@@ -1147,7 +1149,7 @@ TEST_F(Driver, a_file_that_changes_during_the_run_is_noticed) {
   for (std::string const second : {"small.h5", "large.h5"}) {
     write_case<float>(second, second == "small.h5" ? std::vector<float>{1, 2} : large);
     fake::hooks()["launch"] = [&] { write_case<float>(second, std::vector<float>(7, 1)); };
-    // As many cases as there are threads are prepared side by side: the last is read when rows of the first have run.
+    // As many cases as threads are prepared concurrently: the last is read after rows of the first have run.
     Names arguments{"--input"};
     for (unsigned i = 0; i < host_threads(); ++i) arguments.push_back(path("a.h5"));
     arguments.push_back(path(second));
@@ -1161,19 +1163,19 @@ TEST_F(Driver, a_file_that_changes_during_the_run_is_noticed) {
 TEST_F(Driver, an_output_of_nothing_leaves_no_file) {
   EXPECT_EQ(run({"wrong_middle"}, {"--output", path("out.h5")}).code, 1);
   EXPECT_FALSE(fs::exists(path("out.h5")));
-  EXPECT_EQ(std::distance(fs::directory_iterator(directory), fs::directory_iterator()), 1);  // the report
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory), fs::directory_iterator()), 1);  // only the report
 }
 
 TEST_F(Driver, a_report_that_cannot_be_kept_ends_with_1_but_the_table_is_complete) {
   App const app = fake_app({"fake", {"good", "honest"}});
   fs::create_directory(path("gone"));
-  machine().on_copy = [&] { fs::remove_all(path("gone")); };  // while the run is on
+  machine().on_copy = [&] { fs::remove_all(path("gone")); };  // during the run
   Result const result = call({"--size", "8", "--min-time", "0", "--json", path("gone/r.json")},
                              [&](int argc, char** argv) { return run_app(app, argc, argv); });
   EXPECT_EQ(result.code, 1);
   EXPECT_EQ(result.last_line(), "TESSERA rows=2 passed=2 failed=0 skipped=0 weak=0");
   EXPECT_TRUE(has(result.err, "cannot write --json"));
-  EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;  // said once
+  EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;  // only one message
 }
 
 TEST_F(Driver, an_interruption_keeps_the_rows_that_were_done) {
@@ -1190,11 +1192,11 @@ TEST_F(Driver, an_interruption_keeps_the_rows_that_were_done) {
 extern "C" void own_handler(int) {}
 
 // ---------------------------------------------------------------------------------------------------------------------
-// One signal, wherever the run is
+// One signal, at any point of a run
 // ---------------------------------------------------------------------------------------------------------------------
 
-/// Runs `body` in a child with its stdout in a file and sends it these signals, 20 ms apart, once `busy` exists. Returns how it
-/// ended; fails if that took more than two seconds.
+/// Runs `body` in a child with its stdout in a file and sends it these signals, 20 ms apart, as soon as `busy` exists.
+/// Returns how the child ended; fails if that took more than two seconds.
 template <class Body>
 int signalled(std::vector<int> const& signals, std::string const& busy, std::string const& out, Body const& body) {
   pid_t const child = ::fork();
@@ -1228,7 +1230,7 @@ TEST_F(Driver, one_signal_ends_a_run_within_two_seconds_wherever_it_is) {
   std::string const busy = path("busy");
   auto const hang = [&] {
     std::ofstream(busy).flush();
-    std::this_thread::sleep_for(std::chrono::seconds(30));  // goes on after a signal
+    std::this_thread::sleep_for(std::chrono::seconds(30));  // continues after a signal
   };
   for (int const signal : {SIGINT, SIGTERM, SIGHUP}) {
     for (std::string const where : {"generate", "reference", "roofs", "launch", "fetch"}) {
@@ -1258,7 +1260,7 @@ TEST_F(Driver, one_signal_ends_a_run_within_two_seconds_wherever_it_is) {
   }
 }
 
-// The command line of a run that keeps everything.
+// The command line of a run that writes every kind of file.
 int run_fake(Names words) {
   App const app = fake_app({"fake", {"good", "honest"}});
   words.insert(words.begin(), "fake");
@@ -1273,7 +1275,7 @@ std::string text_of(std::string const& file) {
   return text.str();
 }
 
-// As `timeout` and mpirun send them, to the process and to its group, or a second kind after the first.
+// Signals as `timeout` and mpirun send them: to the process and to its group, or a second kind after the first.
 TEST_F(Driver, signals_in_quick_succession_are_one) {
   auto const hang = [&] {
     std::ofstream(path("busy")).flush();
@@ -1300,7 +1302,7 @@ TEST_F(Driver, signals_in_quick_succession_are_one) {
   }
 }
 
-// Writing to it waits for ever.
+// Writing to it blocks for ever.
 int full_pipe() {
   int ends[2];
   if (::pipe(ends) != 0) return -1;
@@ -1312,22 +1314,22 @@ int full_pipe() {
   return ends[1];
 }
 
-// The thread of the run holds what the last words need: it writes a file, say, that takes long.
+// The thread of the run holds what the final messages need, for example because it writes a large file.
 TEST_F(Driver, the_last_line_waits_for_no_file) {
   int const code = signalled({SIGTERM}, path("busy"), path("out.txt"), [&] {
     fake::hooks()["launch"] = [&] {
-      // stdout goes into a pipe that nobody reads, until it is full, and a row is printed there.
+      // stdout is a pipe that nobody reads. It is full when a row is printed.
       static bool once = false;
       if (std::exchange(once, true)) return;
       int const kept = ::dup(STDOUT_FILENO);
       ::dup2(full_pipe(), STDOUT_FILENO);
-      // The signal comes to another thread, and this one goes on waiting.
+      // Another thread gets the signal, and this thread continues to wait.
       sigset_t set;
       ::sigemptyset(&set);
       ::sigaddset(&set, SIGTERM);
       ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
       std::thread([kept, busy = path("busy")] {
-        ::usleep(300'000);  // by now the row waits to be printed
+        ::usleep(300'000);  // by then the row waits to be printed
         ::dup2(kept, STDOUT_FILENO);
         std::ofstream(busy).flush();
       }).detach();
@@ -1339,7 +1341,7 @@ TEST_F(Driver, the_last_line_waits_for_no_file) {
       << text_of(path("out.txt"));
 }
 
-// What hangs even then, since nobody reads its stdout, dies of a later signal.
+// If the process hangs even then because nobody reads its stdout, a later signal must end it.
 TEST_F(Driver, a_later_signal_kills) {
   pid_t const child = ::fork();
   if (child == 0) {
@@ -1352,14 +1354,14 @@ TEST_F(Driver, a_later_signal_kills) {
   ::kill(child, SIGTERM);
   ::usleep(200'000);
   int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, WNOHANG), 0);  // the same request
+  EXPECT_EQ(::waitpid(child, &status, WNOHANG), 0);  // counts as the same request
   ::usleep(800'000);
   ::kill(child, SIGTERM);
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
-// Cases are prepared side by side, as many as there are threads: this is the first one after them.
+// Cases are prepared concurrently, as many as there are threads: this is the first case after them.
 TEST_F(Driver, an_interruption_in_a_later_case_keeps_the_first_ones) {
   std::size_t const first_ones = host_threads();
   std::string sizes = "100";
@@ -1369,7 +1371,7 @@ TEST_F(Driver, an_interruption_in_a_later_case_keeps_the_first_ones) {
     fake::hooks()["reference"] = [&] {
       if (++references <= first_ones) return;
       std::ofstream(path("busy")).flush();
-      std::this_thread::sleep_for(std::chrono::seconds(30));  // goes on after a signal
+      std::this_thread::sleep_for(std::chrono::seconds(30));  // continues after a signal
     };
     App const app = fake_app({"fake", {"good", "honest"}});
     Names words{"fake", "--size", sizes, "--min-time", "0", "--json", path("r.json")};
@@ -1468,7 +1470,7 @@ TEST_F(Driver, a_stdout_that_cannot_be_written_ends_with_1) {
   }
 }
 
-// `ulimit -f`, as a quota does it: SIGXFSZ would end the process in the middle of a file.
+// `ulimit -f` acts like a quota: SIGXFSZ would end the process in the middle of a file.
 TEST_F(Driver, a_limit_of_the_size_of_files_is_a_message_and_the_older_file_stays) {
   App const app = fake_app({"fake", {"good"}});
   for (std::string const option : {"--output", "--json", "--csv", "--save-machine", "--log"}) {
@@ -1480,7 +1482,7 @@ TEST_F(Driver, a_limit_of_the_size_of_files_is_a_message_and_the_older_file_stay
     if (child == 0) {
       ::dup2(complaints[1], STDERR_FILENO);
       (void)!std::freopen("/dev/null", "w", stdout);
-      rlim_t const most = option == "--log" ? 8 : 64;  // its first lines are short
+      rlim_t const most = option == "--log" ? 8 : 64;  // the first lines are short
       struct rlimit const bytes{most, most};
       ::setrlimit(RLIMIT_FSIZE, &bytes);
       Names words{"fake", "--size", "1000", "--min-time", "0", option, path("old")};
@@ -1535,7 +1537,8 @@ TEST_F(Driver, words_of_kokkos_that_it_would_fall_over) {
             0);
 }
 
-// Its first parts tell how long it takes: here the first part of each thread takes 50 ms, and the others nothing.
+// The first parts of a reference show how long it takes: here the first part of each thread takes 50 ms, all others no
+// time.
 TEST_F(Driver, a_long_reference_is_said_as_soon_as_its_first_parts_are_done) {
   auto const parts_of = [](std::size_t blocks, std::size_t slow) {
     return [=] {
@@ -1558,7 +1561,8 @@ TEST_F(Driver, a_long_reference_is_said_as_soon_as_its_first_parts_are_done) {
   EXPECT_EQ(result.code, 0);
 }
 
-// Only the elements that are compared are computed. All are, once something is wrong, to say how much and where.
+// Only the elements to be compared are computed. After an error all are computed, to report how many are wrong and
+// where.
 TEST_F(Driver, verify_sample_computes_no_more_of_the_reference) {
   int wholes = 0;
   int samples = 0;
@@ -1581,11 +1585,11 @@ TEST_F(Driver, verify_sample_computes_no_more_of_the_reference) {
 
 TEST_F(Driver, much_memory_is_said_before_the_run) {
   machine().host_bytes = 100e9;
-  fake::hooks()["generate"] = [] { throw std::bad_alloc(); };  // nobody needs the case
+  fake::hooks()["generate"] = [] { throw std::bad_alloc(); };  // the case is not needed
   Result const large = run({"good"}, {"--size", "1,2^28"});
   Result const small = run({"good"}, {"--size", "1,2^20"});
   fake::hooks().clear();
-  // Of n elements: 4 n bytes of input, 16 n of the reference, two results of 4 n, and as much for the row.
+  // For n elements: 4 n bytes of input, 16 n of reference, two results of 4 n, and the same again for the row.
   EXPECT_TRUE(has(large.err, "size 268435456 of fake in float takes up to 9.0 GiB of host memory (93.1 GiB are free)"));
   EXPECT_FALSE(has(small.err, "of host memory")) << small.err;
 }
@@ -1615,7 +1619,7 @@ TEST_F(Driver, what_comes_of_a_vector_is_a_vector) {
     EXPECT_EQ(file.root().open_group("output/good/openmp").open_dataset("out").shape(), Shape{3});
   }
   EXPECT_EQ(run({"good"}, {"--input", path("out.h5")}).code, 0);
-  // A matrix of one row stays one.
+  // A matrix with one row remains one.
   EXPECT_EQ(run({"good"}, {"--size", "3", "--output", path("out.h5")}).code, 0);
   fake::as_matrix() = false;
   hdf5::File const file(path("out.h5"), hdf5::File::Mode::read);
@@ -1640,7 +1644,7 @@ TEST_F(Driver, signal_handlers_are_put_back) {
   auto const old = std::signal(SIGINT, own_handler);
   EXPECT_EQ(run({"interrupts"}).code, 130);
   EXPECT_EQ(std::signal(SIGINT, SIG_IGN), own_handler);
-  EXPECT_EQ(run({"interrupts"}).code, 0);  // who ignores it (a background job) is not interrupted
+  EXPECT_EQ(run({"interrupts"}).code, 0);  // a process that ignores it, such as a background job, is not interrupted
   EXPECT_EQ(std::signal(SIGINT, old), SIG_IGN);
 }
 
@@ -1657,7 +1661,7 @@ Names words(std::string const& line) {
 
 TEST_F(Driver, a_digest_instead_of_the_tables_which_go_to_the_log) {
   Result const tables = run({"good", "skips"}, {"--log", path("t.txt")});
-  EXPECT_EQ(tables.out, content(path("t.txt")));  // --log alone changes nothing
+  EXPECT_EQ(tables.out, content(path("t.txt")));  // --log by itself changes nothing
   Result const result = run({"good", "skips"}, {"--digest", "--log", path("t.txt")});
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.err, "");
@@ -1720,7 +1724,7 @@ TEST_F(Driver, the_command_of_a_failure_repeats_it) {
   Result const file = run({"good", "wrong_middle"}, {"--input", path("a.h5"), "--digest"});
   EXPECT_EQ(repeat(command_of(file))["input"][0]["file"], path("a.h5"));
 
-  // Of several tiles the one that failed.
+  // Of several tiles, only the failed one.
   Result const sweep = run({"good", "wrong_middle"}, {"--size", "5", "--tile", "3,4", "--digest"});
   EXPECT_TRUE(has(sweep.out, "FAILED wrong_middle of fake on openmp: size 5 of fake in float, tile 3 (and in 1 more"));
   EXPECT_TRUE(has(sweep.out, "--variant wrong_middle --space openmp --tile 3 --min-time 0\n"));
@@ -1760,7 +1764,7 @@ TEST(progress, says_what_runs_and_how_long_it_may_take) {
   progress.prepared(2, 7);
   progress.row_done(0, true, 30);
   for (int row = 1; row < 5; ++row) progress.row_done(0, false, 3);
-  EXPECT_TRUE(std::isnan(progress.seconds_left()));  // one first row says nothing about another
+  EXPECT_TRUE(std::isnan(progress.seconds_left()));  // one first row says nothing about other cases
   progress.begin_case(1);
   progress.row_done(1, true, 300);
   EXPECT_NEAR(progress.seconds_left(), 4 * 30, 1e-9);
@@ -1776,9 +1780,9 @@ TEST(progress, says_what_runs_and_how_long_it_may_take) {
   EXPECT_EQ(out.str(), "\r\033[K");
 }
 
-/// A run with planted times: of each case its mini-app, cost, and the seconds of its rows. Every group of cases takes some
-/// time to prepare. Returns how often the rest was said, of how many times; never more than twice too much or too little,
-/// give or take two seconds.
+/// A simulated run: the mini-app, cost and row times of each case. Every group of cases takes `preparing` seconds to
+/// prepare. Returns how often the remaining time was shown, and the number of rows. Each shown time must be within a
+/// factor of two, plus or minus two seconds.
 struct PlantedCase {
   std::string app;
   double cost;
@@ -1816,8 +1820,8 @@ std::pair<int, int> said_in_run(std::vector<PlantedCase> const& cases, std::size
   return {said, rows};
 }
 
-// As measured on an H200 at 2^28: attention comes first and takes half of the run. Its first row said "about 57 min" for
-// what was done after 70 s.
+// Times measured on an H200 at 2^28: attention comes first and takes half of the run. Estimating from its first row
+// alone would predict about 57 min instead of 70 s.
 TEST(progress, says_nothing_rather_than_what_is_wrong_by_more_than_twice) {
   std::vector<PlantedCase> cases{{"attention", 2048, {6.7, 0.6, 4.7, 3.2, 0.3, 3.1}}};
   for (int app = 1; app < 29; ++app) {
@@ -1830,12 +1834,12 @@ TEST(progress, says_nothing_rather_than_what_is_wrong_by_more_than_twice) {
 }
 
 TEST(progress, says_it_where_rows_are_alike) {
-  // Ten sizes of one mini-app: from the fourth on.
+  // Ten sizes of one mini-app: shown from the fourth on.
   std::vector<PlantedCase> sizes;
   for (int i = 0; i < 10; ++i) sizes.push_back({"map", 100.0 * (1 + i), {3.0 * (1 + i), 0.5 * (1 + i), 0.7 * (1 + i)}});
   auto const [of_sizes, rows] = said_in_run(sizes, 1, 2);
   EXPECT_GE(of_sizes, rows * 6 / 10);
-  // Thirty mini-apps that differ by a third or so: after the first ten.
+  // Thirty mini-apps whose times differ by about a third: shown after the first ten.
   std::vector<PlantedCase> apps;
   for (int i = 0; i < 30; ++i) {
     double const one = 1 + 0.1 * (i * 7 % 10 - 5);
@@ -1855,7 +1859,7 @@ TEST(progress, is_silent_where_nobody_looks) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Hostile variations: one message, exit 1 or 2, no crash, nothing left
+// Invalid variations: one message, exit 1 or 2, no crash, no files left
 // ---------------------------------------------------------------------------------------------------------------------
 
 TEST_F(Driver, hostile_values_of_options) {
@@ -1917,7 +1921,7 @@ TEST_F(Driver, hostile_values_of_options) {
                                    "--kokkos-num-threads",
                                    "--nonsense"}) {
     for (std::string const& value : values) {
-      // Files that can be written are none of the matter here.
+      // Files that can be written are not tested here.
       bool const file = option == "--json" || option == "--csv" || option == "--output" || option == "--save-machine" ||
                         option == "--log";
       if (file && value.find('/') == std::string::npos && value != "." && !value.empty()) continue;
@@ -1941,7 +1945,7 @@ TEST_F(Driver, hostile_values_of_options) {
 
 TEST_F(Driver, hostile_files) {
   App const app = fake_app({"fake", {"good"}});
-  // No string among the parameters: HDF5 2.2 reads one from a damaged heap for ever (H5HG_get_obj_size).
+  // No string parameters: HDF5 2.2 never returns from reading one from a damaged heap (H5HG_get_obj_size).
   write_case<float>("a.h5", {0, 1, 2, 3}, {2, 3, 4, 5}, {{"c", 2.0}, {"tile", std::int64_t{8}}});
   std::ostringstream text;
   text << std::ifstream(path("a.h5"), std::ios::binary).rdbuf();
@@ -1957,7 +1961,7 @@ TEST_F(Driver, hostile_files) {
     std::ofstream(path("b.h5"), std::ios::binary) << bytes;
     SCOPED_TRACE(i);
     Names arguments{"--input", path("b.h5"), "--min-time", "0", "--samples", "1"};
-    if (i % 25 == 0) arguments.insert(arguments.end(), {"--output", path("out.h5")});  // each waits for the disk
+    if (i % 25 == 0) arguments.insert(arguments.end(), {"--output", path("out.h5")});  // waits for the disk
     Result const result = call(arguments, [&](int argc, char** argv) { return run_app(app, argc, argv); });
     EXPECT_TRUE(result.code >= 0 && result.code <= 2) << result.code;
     EXPECT_EQ(std::ranges::count(result.err, '\n'), result.code == 2 ? 1 : 0) << result.err;
@@ -1998,8 +2002,8 @@ TEST_F(Suite, words) {
   EXPECT_EQ(machine().starts, 0);
 }
 
-// The A100 of Mojo GPU Puzzles, P14: its naive 2 x 2 product has 3 operations for 16 bytes.
-// In the place of a program: writes a report of what it was asked, or fails as the environment says.
+// Takes the place of a program: writes a report of what was requested, or fails as the environment says. The numbers
+// are those of an A100 in Mojo GPU Puzzles, P14, whose naive 2 x 2 product has 3 operations per 16 bytes.
 constexpr char const* stand_in = R"sh(#!/bin/bash
 cd "$(dirname "$0")"
 echo "$*" >>calls
@@ -2049,7 +2053,8 @@ TEST_F(StudyRun, what_is_done_is_not_done_again) {
   EXPECT_TRUE(fs::exists(path("out/fake-16-r1-3.json")));
   EXPECT_EQ(study().last_line(), "TESSERA study steps=6 done=0 before=6 failed=0 rows_failed=0");
   EXPECT_EQ(calls(), 6u);
-  // A part of a report, a run that did not end, other ranks, another command: done again, and what was there is kept.
+  // An incomplete report, an interrupted run, other ranks or another command: the launch is repeated, and the old file
+  // is kept.
   std::ofstream(path("out/fake-8-r1-1.json")) << R"({"schema": "tessera-report/1")";
   json report = json::parse(std::ifstream(path("out/fake-8-r1-2.json")));
   report["system"]["finished"] = nullptr;
@@ -2080,7 +2085,7 @@ TEST_F(StudyRun, a_step_that_fails_does_not_end_the_study) {
   EXPECT_TRUE(has(result.out, "FAILED: it ended with 3: no memory"));
   EXPECT_TRUE(has(result.out, "1 row FAILED"));
   ::unsetenv("FAILS");
-  // What failed is tried again; a row that failed is a result, and is said again.
+  // A failed launch is repeated. A failed row is a result and is reported again.
   Result const again = study();
   EXPECT_EQ(again.last_line(), "TESSERA study steps=6 done=3 before=3 failed=0 rows_failed=1");
   EXPECT_EQ(again.code, 1);
@@ -2094,12 +2099,12 @@ TEST_F(StudyRun, a_launch_that_skipped_all_of_its_rows_is_not_done) {
   EXPECT_EQ(result.code, 1);
   EXPECT_EQ(result.last_line(), "TESSERA study steps=6 done=3 before=0 failed=3 rows_failed=0");
   EXPECT_TRUE(has(result.out, "FAILED: all of its rows were skipped (needs 2 ranks)"));
-  // It is made again, and found done once a row ran.
+  // The file is created again, and counts as done after one row has run.
   ::unsetenv("SKIPPED");
   Result const again = study();
   EXPECT_EQ(again.last_line(), "TESSERA study steps=6 done=3 before=3 failed=0 rows_failed=0");
   EXPECT_TRUE(has(again.out, "again, since all of its rows were skipped (needs 2 ranks)"));
-  // So is a report without any row.
+  // A report without rows is repeated as well.
   json report = json::parse(std::ifstream(path("out/fake-8-r1-1.json")));
   report["rows"] = json::array();
   std::ofstream(path("out/fake-8-r1-1.json")) << report;
@@ -2131,14 +2136,14 @@ TEST_F(StudyRun, launches_have_all_processors) {
   std::string const list = mine.substr(mine.find_last_of(" \t") + 1);
   EXPECT_TRUE(result.out.starts_with("launches on processors " + list + ", ")) << result.out;
   EXPECT_TRUE(has(result.out.substr(0, result.out.find('\n')), " OMP_PLACES=some places"));
-  // And a run's report says what it had.
+  // The report of a run contains the processors.
   (void)run({"good"});
   EXPECT_EQ(report()["system"]["processors"], list);
   EXPECT_EQ(report()["system"]["OMP_PLACES"], "some places");
   ::unsetenv("OMP_PLACES");
 }
 
-// Said of the first launch, and of one that has others.
+// Reported for the first launch and for each launch with other processors.
 TEST_F(StudyRun, threads_of_launches_are_said) {
   Result const result = study();
   EXPECT_TRUE(has(result.out, "--json " + path("out/fake-8-r1-1.json") + "\n  threads: openmp 1 threads\n2 of 6"));
@@ -2157,7 +2162,7 @@ TEST_F(StudyRun, goes_on_after_a_kill) {
   EXPECT_EQ(study().last_line(), "TESSERA study steps=6 done=4 before=2 failed=0 rows_failed=0");
 }
 
-// Each command is a report of its own, and a launch of its rows only.
+// Each command has its own report, and one launch of a command covers only its rows.
 TEST_F(Suite, folders_of_several_commands_are_compared) {
   auto const launch = [&](std::string const& folder, std::string const& name, Names words) {
     fs::create_directories(path(folder));
@@ -2178,7 +2183,7 @@ TEST_F(Suite, folders_of_several_commands_are_compared) {
   EXPECT_TRUE(has(copy.last_line(), "rows=6 slower=0 faster=0 "));
   EXPECT_TRUE(has(copy.last_line(), "unverified=0"));
   EXPECT_TRUE(has(copy.out, "warning: only 2 launches a side"));
-  // One report a side, and of another command; a row that its command had before.
+  // One report per side, from another command; then a row that its command had before.
   EXPECT_TRUE(has(suite({"compare", path("old/fake-8-1.json"), path("copy")}).last_line(), "rows=2 "));
   EXPECT_TRUE(has(suite({"compare", path("old"), path("copy/fake-8-1.json")}).last_line(), "rows=6 "));
   EXPECT_TRUE(has(suite({"compare", path("old"), path("copy/fake-8-1.json")}).last_line(), "unverified=4"));
@@ -2218,7 +2223,7 @@ TEST_F(StudyRun, programs_that_are_not_there_are_named_before_the_first_launch) 
   EXPECT_FALSE(fs::exists(path("out")));
   Result const program = study({"--program", path("absent")});
   EXPECT_EQ(program.code, 2);
-  // As it says: another launcher.
+  // Following the advice, another launcher works.
   std::ofstream(path("launcher")) << "#!/bin/bash\nshift\nRANKS=$1 exec \"${@:2}\"\n";
   fs::permissions(path("launcher"), fs::perms::owner_all);
   Result const works = with({"--program", path("program"), "--launcher", path("launcher") + " -n {ranks}"});
@@ -2274,7 +2279,7 @@ TEST_F(Suite, limits_of_roofs_that_are_too_small_for_numbers) {
     EXPECT_EQ(result.code, 0) << result.err;
     return result.out.substr(result.out.find("| map |"));
   };
-  // The last number depends on what the run before measured: how long a launch takes.
+  // The last number depends on the previous run, which measures the duration of a launch.
   EXPECT_TRUE(has(row_of(1e11), "| map | nothing | 100% | memory | "));
   EXPECT_EQ(row_of(1e-100), "| map | nothing | 100% | memory | 1 |\n");
   for (double const roof : {1e-300, 1e-305, 5e-324}) {
@@ -2300,7 +2305,7 @@ TEST_F(Suite, mistakes) {
   expect_mistake(
       suite({"fake", "--list"}),
       "unknown command `fake` (it is a mini-app: `tessera run` runs them); did you mean `tessera run fake`?");
-  EXPECT_EQ(suite({"run", "fake", "--list"}).code, 0);  // as it says
+  EXPECT_EQ(suite({"run", "fake", "--list"}).code, 0);  // the advice works
   expect_mistake(suite({"othr", "--size", "4"}), "did you mean `tessera run other`?");
   expect_mistake(suite({"xyzzy"}), "(there are list, run, study, compare, limits, roof, help); see tessera --help");
   expect_mistake(suite({"run"}), "no mini-app after `tessera run`");
@@ -2328,7 +2333,7 @@ TEST_F(Suite, mistakes) {
   EXPECT_EQ(machine().starts, 0);
 }
 
-// A sweep by its name alone: its mini-app, and each size with the tile beside it.
+// A sweep by its name only: its mini-app, and each size with its tile.
 TEST_F(Suite, sweeps) {
   apps.push_back(fake_app({"zip", {"good", "wrong_middle"}}));
   EXPECT_TRUE(has(suite({"list"}).out,
@@ -2351,7 +2356,7 @@ TEST_F(Suite, sweeps) {
     EXPECT_EQ(document["input"][i]["size"], cases[i].first);
     EXPECT_EQ(document["input"][i]["parameters"]["tile"], cases[i].second);
   }
-  // A failed row's command is of its case alone.
+  // The command for a failed row contains only its case.
   EXPECT_TRUE(has(result.out,
                   "run zip --size 16 --seed 42 --dtype float --variant wrong_middle --space openmp "
                   "--tile 4 --min-time 0"));
@@ -2395,12 +2400,12 @@ TEST_F(Suite, a_directory_of_inputs) {
   EXPECT_EQ(document["input"][0]["file"], path("fake/a.h5"));
   EXPECT_EQ(document["input"][1]["file"], path("fake/b.h5"));
   EXPECT_EQ(document["rows"].size(), 5u);
-  // One heading an app, not one a case.
+  // One heading per app, not one per case.
   std::size_t headings = 0;
   for (std::size_t at = 0; (at = result.out.find("  variant ", at)) != std::string::npos; ++at) ++headings;
   EXPECT_EQ(headings, 2u);
 
-  // What the selection leaves out is said.
+  // Rows that the selection excludes are reported.
   Result const floats = suite_run("all", {"--inputs", directory.string(), "--dtype", "float"});
   EXPECT_EQ(floats.code, 0);
   EXPECT_EQ(report()["rows"].size(), 2u);
@@ -2417,7 +2422,7 @@ TEST_F(Suite, a_mistake_in_one_of_several_mini_apps_names_it) {
   write_case<float>("other/b.h5", {0}, {}, {{"exclusive", true}, {"op", std::string("max")}});
   expect_mistake(suite_run("fake,other", {"--inputs", directory.string()}),
                  "tessera: other: " + path("other/b.h5") + ": --exclusive with --op max");
-  write_case<float>("other/b.h5", {0}, {}, {{"c", 1e300}});  // found when the case is built
+  write_case<float>("other/b.h5", {0}, {}, {{"c", 1e300}});  // detected when the case is built
   expect_mistake(suite_run("fake,other", {"--inputs", directory.string()}),
                  "tessera: other: " + path("other/b.h5") + ": c = 1e+300 does not fit");
   fs::remove(path("fake/a.h5"));  // as the only case
@@ -2438,7 +2443,7 @@ TEST_F(Suite, a_directory_that_cannot_be_read) {
   fs::permissions(directory, fs::perms::all);
   pid_t const child = ::fork();
   if (child == 0) {
-    // Root may read everything: somebody else tries.
+    // Root may read everything, so another user tries.
     if (::geteuid() == 0) (void)!::seteuid(65534);
     Result const result = suite_run("all", {"--inputs", directory.string()});
     ::_exit(result.code == 2 && result.err.find("cannot read --inputs " + path("fake") + " (Permission denied)") !=
@@ -2455,7 +2460,7 @@ TEST_F(Suite, a_directory_that_cannot_be_read) {
 TEST_F(Suite, inputs_named_as_files_are_not_overwritten) {
   write_case<float>("fake/a.h5", {0}, {10});
   write_case<std::int32_t>("fake/b.h5", {0}, {10});
-  // Also what --dtype leaves out.
+  // This includes cases that --dtype excludes.
   Result const result =
       suite({"run", "all", "--inputs", directory.string(), "--dtype", "float", "--json", path("fake/b.h5")});
   EXPECT_EQ(result.code, 2);
@@ -2472,7 +2477,7 @@ TEST_F(Suite, inputs_of_a_dtype_that_this_build_lacks_are_left_out) {
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(report()["rows"].size(), 1u);
   EXPECT_TRUE(has(result.out, "c.h5: skipped (it holds int32"));
-  // But a file that fits no dtype is a mistake.
+  // But a file that fits no dtype is an error.
   write_case<float>("fake/d.h5", {0, 1}, {10, 11, 12});
   fs::remove(path("r.json"));
   counts() = {};

@@ -55,7 +55,7 @@ void expect_runtime() {
   if (!machine().running) counts().without_runtime = true;
 }
 
-// Names must live as long as any App.
+// Names must outlive every App.
 std::string_view kept(std::string const& name) {
   static std::set<std::string> names;
   return *names.insert(name).first;
@@ -147,7 +147,7 @@ class FakeRun final : public RowRun {
     call_hook("launch");
     ++counts().launches;
     ++launches_;
-    // Every other launch takes long; the first one is not timed.
+    // Every other launch is slow; the first one is not timed.
     if (kind_ == "noisy") std::this_thread::sleep_for(std::chrono::milliseconds(launches_ % 2 == 0 ? 1 : 8));
     if (kind_ == "interrupts" && launches_ == 6) std::raise(SIGINT);
     if (kind_ == "nothing" || (kind_ == "works_once" && launches_ > 1)) return;
@@ -182,7 +182,7 @@ class FakeRun final : public RowRun {
   [[nodiscard]] bool same_as_kept() override {
     if (kind_ == "past_end") throw std::runtime_error("wrote 4 bytes past the end of out");
     auto const& kept = case_->kept();
-    if (out_.empty()) return kept && kept->empty();  // memcmp may not be given null
+    if (out_.empty()) return kept && kept->empty();  // memcmp must not be called with null
     return kept && kept->size() == out_.size() && std::memcmp(kept->data(), out_.data(), out_.size() * sizeof(T)) == 0;
   }
   [[nodiscard]] std::vector<WrittenField> outputs() const override {
@@ -242,7 +242,7 @@ constexpr std::array<std::string_view, 27> kinds{
     "openmp_only",  "absent",       "interrupts",      "stale",       "first_half", "past_half", "short_of_half",
     "miscounts",    "vague",        "vague_at_random", "small_tiles", "no_room",    "noisy"};
 
-// Row::start is a plain function: one for each kind.
+// Row::start is a plain function pointer, so there is one function per kind.
 template <std::size_t Kind>
 std::unique_ptr<RowRun> start(Case& problem_case) {
   return with_type(problem_case.dtype(), [&](auto zero) -> std::unique_ptr<RowRun> {

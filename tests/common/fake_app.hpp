@@ -1,5 +1,5 @@
 #pragma once
-// A mini-app with hand-written rows, `out[i] = a[i] + c`, good and bad ones, without Kokkos.
+// A mini-app with hand-written rows for `out[i] = a[i] + c`, good and bad ones, without Kokkos.
 
 #include <functional>
 #include <map>
@@ -40,28 +40,30 @@ struct FakeOptions {
   std::vector<std::string> variants{"good"};
 };
 
-/// Names are kept for the life of the program, as those of real apps are.
+/// Names are kept until the program ends, as for real apps.
 [[nodiscard]] App fake_app(FakeOptions const& options = {});
 
-/// Counts of what rows did, since the last reset.
+/// Counters of the rows' actions since the last reset.
 struct Counts {
   int cases = 0;       ///< built
   int alive = 0;       ///< rows alive now
-  int most_alive = 0;  ///< at one time
+  int most_alive = 0;  ///< largest number at one time
   int launches = 0;
   int evictions = 0;
-  int releases = 0;              ///< of device inputs
-  bool without_runtime = false;  ///< something ran while Kokkos was not running
+  int releases = 0;              ///< released device inputs
+  bool without_runtime = false;  ///< something ran although Kokkos was not running
 };
 Counts& counts();
 
-/// Called where a run is: "generate", "reference", "sample", "launch", "fetch". Empty ones are not.
+/// Called at these points of a run: "generate", "reference", "sample", "launch", "fetch". Empty functions are not
+/// called.
 std::map<std::string, std::function<void()>>& hooks();
 
-/// So many of the last elements of `out` the reference leaves unchecked, and `half`, too, if they are all.
+/// Number of elements at the end of `out` that the reference leaves unchecked; if it covers all of `out`, `half` is
+/// unchecked, too.
 std::size_t& unchecked();
 
-/// True: a case can say what a sample of its reference is, without the rest.
+/// True: a case can compute a sample of its reference without the rest.
 bool& refers_to_samples();
 
 /// True: `a` and `out` are matrices [1, n], which a file may hold as vectors.

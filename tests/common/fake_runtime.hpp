@@ -1,5 +1,5 @@
 #pragma once
-// A machine for the driver's tests: no Kokkos, and memory that a test can take away.
+// A fake machine for the driver's tests: no Kokkos, and a memory size that a test can reduce.
 
 #include <cstddef>
 #include <functional>
@@ -29,19 +29,19 @@ struct Machine {
   std::string start_error;        // not empty: Kokkos cannot start
   std::function<void()> on_copy;  // called when roofs are measured
 
-  std::vector<KernelUse> kernels;  // of every row
+  std::vector<KernelUse> kernels;  // reported for every row
 
-  // What the driver did.
-  std::vector<std::string> regions;  // begun
-  std::string region;                // the one that is on
+  // Records of what the driver did.
+  std::vector<std::string> regions;  // regions that were begun
+  std::string region;                // current region
   int starts = 0;
   bool running = false;
   std::vector<std::string> kokkos_arguments;
-  std::map<std::string, RoofLimits> measured;  // what roofs were measured with, by space
+  std::map<std::string, RoofLimits> measured;  // limits of each roof measurement, by space
   int copy_measurements = 0;
 };
 
-/// The one machine; `machine() = {}` makes a new one.
+/// Returns the only machine; `machine() = {}` resets it.
 Machine& machine();
 
 }  // namespace tessera::fake

@@ -1,4 +1,5 @@
-// Floats of 16 bits: conversions against plain arithmetic in double, and one operation in float against the same in double.
+// Floats of 16 bits: conversions against plain arithmetic in double, and one operation in float against the same in
+// double.
 
 #include <tessera/core/half.hpp>
 #include <tessera/core/random.hpp>
@@ -96,8 +97,8 @@ TYPED_TEST(ShortFloats, EveryPatternIsItsNumber) {
   }
 }
 
-// Between each number and the next: the tie, and a float on either side of it, and of the numbers themselves. Among them are
-// the denormals and the way to infinity.
+// Between each number and the next: the tie, and a float on either side of it, and of the numbers themselves. Among
+// them are the denormals and the way to infinity.
 TYPED_TEST(ShortFloats, NeighboursAndTiesRoundToNearestEven) {
   float const up = std::numeric_limits<float>::infinity();
   int const infinity = std::numeric_limits<TypeParam>::infinity().bits();

@@ -273,7 +273,7 @@ struct LookBackKernel {
         Kokkos::atomic_inc(&drawn(tile));
       });
     }
-    team.team_barrier();  // hosts go on with the next team in the same scratch
+    team.team_barrier();  // on hosts the next team reuses the same scratch
   }
 
   KOKKOS_FUNCTION void publish(typename Kokkos::TeamPolicy<Exec>::member_type const& team, std::size_t tile,

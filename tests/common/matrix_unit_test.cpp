@@ -57,7 +57,8 @@ TYPED_TEST(MatrixUnits, EachElementIsOneLanes) {
   EXPECT_EQ(*c.rbegin(), std::pair(15, Unit::cols - 1));
 }
 
-// What kernels take for granted: rows of a in groups, columns of b, by line; a quarter of depth, and of c's columns, by four.
+// What kernels take for granted: rows of a in groups, columns of b, by line; a quarter of depth, and of c's columns, by
+// four.
 TYPED_TEST(MatrixUnits, LinesAndFours) {
   using Unit = TypeParam;
   EXPECT_EQ(Unit::groups * Unit::lines, Unit::rows);

@@ -113,7 +113,8 @@ TEST(sampling, a_long_launch_that_was_timed_before_is_a_sample) {
   Recorder run(60);
   EXPECT_EQ(sample(run, options(3, 10, 0), {}, run.clock(), {}, 61).seconds, (std::vector<double>{61, 60, 60}));
   EXPECT_EQ(run.launches, 2u);
-  // But never the only one: the results of one of these launches are checked. Nor is a short one, which was not warmed up.
+  // But never the only one: the results of one of these launches are checked. Nor is a short one, which was not warmed
+  // up.
   EXPECT_EQ(sample(run, options(3, 1, 0), {}, run.clock(), {}, 61).seconds, (std::vector<double>{60}));
   Recorder quick(0.1);
   EXPECT_EQ(sample(quick, options(1, 3, 0), {}, quick.clock(), {}, 0.1).seconds.size(), 3u);

@@ -1,4 +1,5 @@
-// The model that says a time before the run: its parts by hand, and what it says of ranks held against a run on two GPUs.
+// The model that says a time before the run: its parts by hand, and what it says of ranks held against a run on two
+// GPUs.
 
 #include <gtest/gtest.h>
 
@@ -138,7 +139,8 @@ TEST(Model, what_ranks_say_is_what_a_run_on_two_gpus_counted) {
   EXPECT_EQ(seen.size(), 26u);
 }
 
-// As a run counted them, `embedding --table rows --size N` on 2 and on 7 ranks of one machine. One index in 64 asks for nothing.
+// As a run counted them, `embedding --table rows --size N` on 2 and on 7 ranks of one machine. One index in 64 asks for
+// nothing.
 TEST(Model, what_ranks_say_of_a_table_in_rows) {
   struct Counted {
     std::size_t ranks;

@@ -138,8 +138,8 @@ TEST(RowTiles, FallIntoPieces) {
   EXPECT_EQ(marks, (std::vector<int>{3, 0, 0, 2, 0, 3, 0, 0, 2, 0}));
 }
 
-// Of kernels by the device's instructions, of hosts by the compiler's or by integers: the same number of every pattern, and of
-// floats around and between them. half_test.cpp compares the host's with plain arithmetic.
+// Of kernels by the device's instructions, of hosts by the compiler's or by integers: the same number of every pattern,
+// and of floats around and between them. half_test.cpp compares the host's with plain arithmetic.
 template <class T>
 void conversions_in_kernels_are_the_hosts() {
   using Exec = Kokkos::DefaultExecutionSpace;

@@ -1,6 +1,6 @@
 #pragma once
-// Products of matrices of which everything is known, for the tests of the kernels that make them. All matrices lie just before
-// memory that cannot be read.
+// Products of matrices of which everything is known, for the tests of the kernels that make them. All matrices lie just
+// before memory that cannot be read.
 
 #include <cstddef>
 #include <limits>

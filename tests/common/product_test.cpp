@@ -1,5 +1,6 @@
-// The matrix product: a GPU's kernels under a team that runs its lanes in the worst order, with copies that arrive at the
-// earliest and at the latest moment, a host's panels and the choice between them under Kokkos. All matrices lie just before memory that cannot be read.
+// The matrix product: a GPU's kernels under a team that runs its lanes in the worst order, with copies that arrive at
+// the earliest and at the latest moment, a host's panels and the choice between them under Kokkos. All matrices lie
+// just before memory that cannot be read.
 
 #include <algorithm>
 #include <cstddef>
@@ -164,7 +165,7 @@ TEST(ProductStream, ChangesWhatItStores) {
   expect_streams<std::uint32_t, SmallStream, AddedProduct>(stream_extents);
 }
 
-// Waits for one group too few.
+// Mistake: waits for one copy group too few.
 struct WaitsTooLittle : Late {
   template <int N>
   KOKKOS_FUNCTION void wait() const {

@@ -32,7 +32,7 @@ using nlohmann::json;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-// Whether `part` occurs in `text`; shows the text if not.
+// Returns whether `text` contains `part`; the failure message shows `text`.
 testing::AssertionResult has(std::string const& text, std::string const& part) {
   if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "no `" << part << "` in: " << text;

@@ -228,7 +228,8 @@ TEST(TeamCollectives, ScanThreadsInAnyOrder) {
 
 // ---- Bank conflicts of Blelloch's scan.
 
-// Values in scratch that write down which places each thread asks for, in the order in which it does, between two barriers.
+// Values in scratch that write down which places each thread asks for, in the order in which it does, between two
+// barriers.
 using Asked = std::vector<std::vector<std::vector<int>>>;  // [between barriers][thread][in order]
 
 struct CountingMember {
@@ -337,7 +338,7 @@ TEST(BankPadded, PlacesAndLengths) {
   EXPECT_EQ(team::padded_length(5, 4), 6);
 }
 
-// The words of the headers.
+// The examples in the headers' documentation.
 template <class Case>
 [[nodiscard]] std::vector<int> documented(Case const& tested, std::vector<int> const& in, int threads) {
   AdversarialTeam team(threads);
@@ -412,7 +413,7 @@ struct TileKernel {
     ScratchView<Exec, T> const scratch(team.team_scratch(0), tested.scratch_values(n, team.team_size()));
     fill_run_look(tested, team, L{}, in.data() + team.league_rank() * n, n, scratch.data(),
                   seen.data() + static_cast<std::size_t>(team.league_rank()) * team.team_size() * (n + 1));
-    team.team_barrier();  // hosts go on with the next team in the same scratch
+    team.team_barrier();  // on hosts the next team reuses the same scratch
   }
 };
 

@@ -1,6 +1,6 @@
-// The matrix product on matrix units, with emulated lanes: under a team that runs its threads in the worst order, with copies that
-// arrive at the earliest and at the latest moment; and all of it under Kokkos. Factors are small whole numbers, which both types of
-// 16 bits represent: results are bit for bit those of plain loops.
+// The matrix product on matrix units, with emulated lanes: under a team that runs its threads in the worst order, with
+// copies that arrive at the earliest and at the latest moment; and all of it under Kokkos. Factors are small whole
+// numbers, which both types of 16 bits represent: results are bit for bit those of plain loops.
 
 #include <algorithm>
 #include <cstddef>
@@ -28,16 +28,16 @@ using Early = collective::EmulatedCopies<Arrival::at_once>;
 using Late = collective::EmulatedCopies<Arrival::at_wait>;
 using kernels::TensorTile;
 
-// Two threads below each other and two beside, and all four; of slices one, two and three a stage.
+// Thread grids 2 x 1, 1 x 2 and 2 x 2, with one, two and three slices per stage.
 using Down = TensorTile<2, 1, 1, 2, 3, 2, 1>;
 using Across = TensorTile<1, 2, 2, 1, 2, 1, 1>;
 using Both = TensorTile<2, 2, 1, 1, 4, 3, 1>;
-// Of units of 64 lanes.
+// For units of 64 lanes.
 using WideDown = TensorTile<2, 1, 2, 1, 2, 2, 1, 64>;
 using WideBoth = TensorTile<2, 2, 1, 2, 3, 1, 1, 64>;
 
-// What the two launches do, one call and one team after the other; the number of wrong elements. The workspace lies just before
-// memory that cannot be read.
+// Runs both launches, one call and one team after another. Returns the number of wrong elements. The workspace ends at
+// a guard page.
 template <class Factor, class Tile, class Form, class Copies>
 [[nodiscard]] std::size_t wrong_elements(Extents const& e, Product<float, Form>& product, Order order) {
   using Lanes = lane::Emulated<Tile::width>;
@@ -75,7 +75,7 @@ template <class Factor, class Tile, class Form, class Copies>
   return product.wrong_elements();
 }
 
-// Around the edges of blocks, tiles and stages.
+// Extents around the edges of blocks, tiles and stages.
 std::vector<Extents> const extents = {{1, 1, 1},    {1, 1, 0},    {3, 40, 0},   {1, 33, 9},
                                       {35, 1, 17},  {5, 7, 8},    {16, 16, 16}, {17, 15, 33},
                                       {32, 32, 32}, {31, 36, 47}, {33, 68, 49}, {66, 70, 130}};
@@ -119,7 +119,7 @@ TEST(PackedProduct, ChangesWhatItLoadsAndStores) {
   expect_right<Half, Both, Late, kernels::AddedProduct>();
 }
 
-// Waits for one group too few.
+// Mistake: waits for one copy group too few.
 struct WaitsTooLittle : Late {
   template <int N>
   KOKKOS_FUNCTION void wait() const {

@@ -1,6 +1,6 @@
-// The matrix product with factors of one or two tf32, of a as it is and of its transpose, with emulated lanes: under a team that runs
-// its threads in the worst order, with copies that arrive at the earliest and at the latest moment; and all of it under Kokkos. (As it
-// is with two terms and more of it: tests/apps/broken_matmul_test.cpp.)
+// The matrix product with factors of one or two tf32, of a as it is and of its transpose, with emulated lanes: under a
+// team that runs its threads in the worst order, with copies that arrive at the earliest and at the latest moment; and
+// all of it under Kokkos. (As it is with two terms and more of it: tests/apps/broken_matmul_test.cpp.)
 
 #include <algorithm>
 #include <cmath>
@@ -31,17 +31,17 @@ using Early = collective::EmulatedCopies<Arrival::at_once>;
 using Late = collective::EmulatedCopies<Arrival::at_wait>;
 using kernels::Tf32Tile;
 
-// Two threads below each other, two beside, all four; and one whose lanes copy several pieces of a row of the transpose, as a GPU's
-// do of single elements.
+// Two threads below each other, two beside, all four; and one whose lanes copy several pieces of a row of the
+// transpose, as a GPU's do of single elements.
 using Down = Tf32Tile<2, 1, 2, 4, 3, 1>;
 using Across = Tf32Tile<1, 2, 1, 4, 2, 1>;
 using Both = Tf32Tile<2, 2, 1, 4, 3, 1>;
 using High = Tf32Tile<1, 1, 8, 4, 2, 1>;
-// Of units of 64 lanes.
+// For units of 64 lanes.
 using Wide = Tf32Tile<2, 2, 2, 4, 3, 1, 64>;
 using WideHigh = Tf32Tile<1, 1, 8, 4, 2, 1, 64>;
 
-// What the launch does, one team after the other.
+// Runs the teams of the launch one after another.
 template <class Tile, int Terms, int Width, class Copies, class Form>
 void run_all_teams(Extents const& e, Product<float, Form>& product, Order order) {
   using Kernel = kernels::detail::Tf32Product<AdversarialSpace, lane::Emulated<Tile::Unit::lanes>, Tile, Terms, Width,
@@ -98,8 +98,8 @@ TEST(Tf32Product, OfTransposedFactorCopiedAtOnce) {
 }
 TEST(Tf32Product, AddsTransposedFactorToC) { expect_right<Both, 2, 4, Late, TransposedIntoC>(); }
 
-// Of 24 bits, so that both terms of a factor have something to say. How far the worst element is off, relative to the sum of its
-// terms' magnitudes.
+// Of 24 bits, so that both terms of a factor have something to say. How far the worst element is off, relative to the
+// sum of its terms' magnitudes.
 void fill_odd(float* values, std::size_t count, std::size_t first) {
   for (std::size_t i = 0; i < count; ++i) {
     auto const bits = static_cast<float>(0x80'0001U + (i * 7 + first) * 7'654'321U % 0x7f'ffffU);
@@ -154,14 +154,14 @@ TEST(BrokenTf32Product, LosesTheLowTerms) {
   EXPECT_GT((error_of<1, kernels::TransposedA, Wide>(e)), stated(e));
 }
 
-// Waits for one group too few.
+// Mistake: waits for one copy group too few.
 struct WaitsTooLittle : Late {
   template <int N>
   KOKKOS_FUNCTION void wait() const {
     Late::wait<N + 1>();
   }
 };
-// Makes ones, not zeros, of what lies outside of the matrices.
+// Mistake: fills elements outside the matrices with ones instead of zeros.
 struct IgnoresTheMask : Late {
   static constexpr float ones[4] = {1, 1, 1, 1};
   template <int Bytes>

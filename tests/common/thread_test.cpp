@@ -183,8 +183,8 @@ TEST(AddPairwise, AddsEveryPackOnce) {
   for (int e = 0; e < 3; ++e) EXPECT_EQ(to[e], 0111111 << (e + 3) | 1 << e) << e;
 }
 
-// Pieces of every length and on every place of an access, just before memory that cannot be read, by some threads. Every element is in the
-// sum once: all are different powers or numbers whose sums wrap.
+// Pieces of every length and on every place of an access, just before memory that cannot be read, by some threads.
+// Every element is in the sum once: all are different powers or numbers whose sums wrap.
 template <class T, int W, int InFlight>
 void expect_piece_sums() {
   using L = lane::Emulated<W>;

@@ -893,8 +893,8 @@ TEST(Growth, of_independent_terms_is_that_of_their_squares) {
   EXPECT_FALSE(passes(0, {1 << 14, true}));
 }
 
-// Factors of fewer bits are no chain of roundings of the dtype: their error is stated, and counts as it is, for random data,
-// too. Where the reference leaves no choice it excuses nothing.
+// Factors of fewer bits are no chain of roundings of the dtype: their error is stated, and counts as it is, for random
+// data, too. Where the reference leaves no choice it excuses nothing.
 TEST(ReducedPrecision, RelativeErrorIsAddedToTheChains) {
   tessera::ReducedPrecision const reduced{.relative = 0x1p-11};
   for (bool const random : {false, true}) {
@@ -911,7 +911,8 @@ TEST(ReducedPrecision, AbsoluteErrorIsThatOfWhatIsLost) {
   EXPECT_FALSE(verify(reference({0x1p-38}, {0x1p-38}), field<float>({0.0F}), loses).passed);
   EXPECT_FALSE(verify(reference({0x1p-41}, {0x1p-41}), field<float>({0.0F}), 1).passed);
 }
-// A reference that has proved its sums exact gives their scale besides, for rows that round the data: it is for them alone.
+// A reference that has proved its sums exact gives their scale besides, for rows that round the data: it is for them
+// alone.
 TEST(ReducedPrecision, ExactSumsOfRoundedData) {
   Chain const keeps(1, false, false, {.relative = 0x1p-8});
   Chain const rounds(1, false, false, {.relative = 0x1p-8, .rounds_data = true});
@@ -995,8 +996,8 @@ TYPED_TEST(VerifyShortFloat, OneOperationHasOneResult) {
   EXPECT_FALSE(passes<TypeParam>(1 + this->u + 0x1p-50, 0, this->at(1), 1));
 }
 
-// A chain of 4096 steps in float is less than half an ulp of the result: only its own rounding is allowed beside. In the dtype's
-// ulps the same chain would be allowed to be anything.
+// A chain of 4096 steps in float is less than half an ulp of the result: only its own rounding is allowed beside. In
+// the dtype's ulps the same chain would be allowed to be anything.
 TYPED_TEST(VerifyShortFloat, SumsAreRoundedInFloatAndOnceMore) {
   double const steps = 4096;
   double const bound = std::expm1(steps * 0x1p-24) + steps * 0x1p-149;

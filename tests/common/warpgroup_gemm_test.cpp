@@ -1,6 +1,6 @@
-// The matrix product by warpgroups, with emulated lanes and units: under a team that runs its threads in the worst order, with copies
-// and products that happen at the earliest and at the latest moment. Factors are small whole numbers, which both types of
-// 16 bits represent: results are bit for bit those of plain loops.
+// The matrix product by warpgroups, with emulated lanes and units: under a team that runs its threads in the worst
+// order, with copies and products that happen at the earliest and at the latest moment. Factors are small whole
+// numbers, which both types of 16 bits represent: results are bit for bit those of plain loops.
 
 #include <atomic>
 #include <cstddef>
@@ -95,8 +95,8 @@ TEST(Warpgroup, AddsTheProductOfPanels) {
   }
 }
 
-// What the two launches do, one call and one team after the other; the number of wrong elements. The workspace lies just before
-// memory that cannot be read.
+// Runs both launches, one call and one team after another. Returns the number of wrong elements. The workspace ends at
+// a guard page.
 template <class Factor, class Tile, class Form, class Products, class Copies>
 [[nodiscard]] std::size_t wrong_elements(Extents const& e, Product<float, Form>& product, Order order) {
   using Kernel =
@@ -205,7 +205,7 @@ TEST(WarpgroupProduct, MakesTheCopiesOfAllStagesVisible) {
   EXPECT_EQ(CountsSeen::seen, 2 * 5 * AnyWarpgroup::threads);
 }
 
-// Waits for one group too few.
+// Mistake: waits for one copy group too few.
 struct CopiesWaitTooLittle : LateCopies {
   template <int N>
   KOKKOS_FUNCTION void wait() const {

@@ -1,5 +1,5 @@
-// The matrix product by warpgroups with factors of one or two tf32, with emulated lanes and units: under a team that runs its threads
-// in the worst order, with copies and products that happen at the earliest and at the latest moment.
+// The matrix product by warpgroups with factors of one or two tf32, with emulated lanes and units: under a team that
+// runs its threads in the worst order, with copies and products that happen at the earliest and at the latest moment.
 
 #include <algorithm>
 #include <atomic>
@@ -86,8 +86,9 @@ TEST(WarpgroupTf32, MultipliesAndAdds) {
   }
 }
 
-// A thread's part of a piece: every element has a place of its own, and what lanes load at once lies in different banks. `at_once`: how
-// many neighbours of k a lane loads with one access, of which a half or all of the lanes' are one round.
+// A thread's part of a piece: every element has a place of its own, and what lanes load at once lies in different
+// banks. `at_once`: how many neighbours of k a lane loads with one access, of which a half or all of the lanes' are one
+// round.
 template <class Part>
 void expect_places_in_all_banks(int at_once) {
   std::set<int> places;
@@ -126,7 +127,7 @@ TEST(WarpgroupTf32, LoadsFromAllBanks) {
   expect_places_in_all_banks<kernels::detail::PacksOfColumns>(1);
 }
 
-// What the two launches do, one call and one team after the other. The workspace lies just before memory that cannot be read.
+// Runs both launches, one call and one team after another. The workspace ends at a guard page.
 template <class Tile, int Width, class Products, class Copies, class Form, class SomeLanes = Lanes>
 void run_all(Extents const& e, Product<float, Form>& product, Order order) {
   constexpr int terms = Tile::terms;
@@ -217,8 +218,9 @@ TEST(WarpgroupTf32Product, ChangesWhatItStores) {
   expect_right<OneTerm, 1, Late, LateCopies, kernels::AddedProduct>({Order::ascending});
 }
 
-// What no emulated unit, copy or lane can tell: a thread makes what it copied visible to the units before each barrier; it begins
-// anew after each load into registers that products read; and its lanes meet after a load, before a place is filled anew.
+// What no emulated unit, copy or lane can tell: a thread makes what it copied visible to the units before each barrier;
+// it begins anew after each load into registers that products read; and its lanes meet after a load, before a place is
+// filled anew.
 struct CountsSeen : Late {
   using Late::Late;
   static inline std::atomic<int> seen = 0;
@@ -305,8 +307,8 @@ TEST(BrokenWarpgroupTf32Product, IsSeen) {
   EXPECT_GT((wrong.template operator()<TwoTerms, TakesHighForLow, LateCopies>()), 0u);
 }
 
-// Numbers of 24 bits: two terms are as exact as their bound says, one is not. The low terms are no zeros here: in the worst orders, too,
-// nobody reads those of another stage.
+// Numbers of 24 bits: two terms are as exact as their bound says, one is not. The low terms are no zeros here: in the
+// worst orders, too, nobody reads those of another stage.
 template <class Tile, int Width, class Copies, class Form = kernels::PlainProduct>
 [[nodiscard]] double largest_error(Order order, double* bound) {
   Extents const e{100, 40, 128};  // rows in both strips

@@ -41,7 +41,7 @@ using tessera::DType;
 using tessera::Shape;
 using Names = std::vector<std::string>;
 
-// Whether `part` occurs in `text`; shows the text if not.
+// Returns whether `text` contains `part`; the failure message shows `text`.
 testing::AssertionResult has(std::string const& text, std::string const& part) {
   if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "no `" << part << "` in: " << text;
@@ -330,8 +330,8 @@ TEST_F(CommandLine, the_umbrella_answers_without_running) {
 // Profilers
 // ---------------------------------------------------------------------------------------------------------------------
 
-// With a connector of our own in the place of Kokkos Tools: the region of a row encloses the row's kernels and no others, and
-// every kernel has a name that people can read.
+// With a connector of our own in the place of Kokkos Tools: the region of a row encloses the row's kernels and no
+// others, and every kernel has a name that people can read.
 TEST_F(CommandLine, profilers_see_a_region_a_row_and_named_kernels) {
   Names const arguments{"run", "all", "--size", "5000", "--samples", "1", "--min-time", "0", "--json", "r.json"};
   Names const environment{"KOKKOS_TOOLS_LIBS=" TESSERA_PROFILE_CONNECTOR, "TESSERA_PROFILE_LOG=" + path("log")};

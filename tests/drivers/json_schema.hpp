@@ -1,6 +1,6 @@
 #pragma once
-// As much of JSON Schema (draft 2020-12) as the schemas in common/schemas use. A word that it does not know is an error:
-// a check that nobody makes must not look like one.
+// As much of JSON Schema (draft 2020-12) as the schemas in common/schemas use. A word that it does not know is an
+// error: a check that nobody makes must not look like one.
 
 #include <algorithm>
 #include <set>

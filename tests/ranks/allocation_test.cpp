@@ -1,5 +1,6 @@
-// What ranks say in launches that are timed does not allocate: every operator new of the thread that calls is counted. (Memory
-// that MPI takes for itself is not seen; nor are its own threads, or the GPU driver's, which allocate whenever they like.)
+// What ranks say in launches that are timed does not allocate: every operator new of the thread that calls is counted.
+// (Memory that MPI takes for itself is not seen; nor are its own threads, or the GPU driver's, which allocate whenever
+// they like.)
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Bulk data between ranks, in the memory of each execution space, by every transport that this machine has: each number says
-// where it is from. All is done twice, with other numbers, so that what is left of the first time is seen.
+// Bulk data between ranks, in the memory of each execution space, by every transport that this machine has: each number
+// says where it is from. All is done twice, with other numbers, so that what is left of the first time is seen.
 
 #include <gtest/gtest.h>
 
@@ -132,8 +132,8 @@ TEST_P(Transports, RowsToOwners) {
   }
 }
 
-// Numbers of rows in the table and beside it, all of one row, none that there is: each time others, of the same object. Of a row
-// that all ask for, its owner answers in rounds. Ranks have different many, some none.
+// Numbers of rows in the table and beside it, all of one row, none that there is: each time others, of the same object.
+// Of a row that all ask for, its owner answers in rounds. Ranks have different many, some none.
 TEST_P(Transports, RowsFromOwners) {
   Exec const exec;
   auto const count = static_cast<std::size_t>(world().count());
@@ -181,7 +181,7 @@ TEST_P(Transports, RowsFromOwners) {
   }
 }
 
-// Of numbers whose sum depends on the order: the largest are the second rank's, and the third's take them away again.
+// The sum depends on the order: rank 1 has the largest numbers, and rank 2 has their negatives.
 TEST_P(Transports, OrderedAllReduce) {
   Exec const exec;
   for (std::size_t const n : sizes) {

@@ -1,5 +1,6 @@
-// The main program of tests on ranks: the first one prints as always, the others what fails. A rank that leaves out its share of
-// a collective keeps the others waiting: a test that lasts too long is named by those who wait, and ends all of them.
+// The main program of tests on ranks: the first one prints as always, the others what fails. A rank that leaves out its
+// share of a collective keeps the others waiting: a test that lasts too long is named by those who wait, and ends all
+// of them.
 
 #include <gtest/gtest.h>
 
@@ -59,8 +60,8 @@ class Patience final : public ::testing::EmptyTestEventListener {
     }
     changed_.notify_all();
   }
-  // Of a machine with other work a test gets a part, and takes as much longer: as the load is above the processors. A test that
-  // hangs is still ended before ctest's time is over, and then it is named.
+  // Of a machine with other work a test gets a part, and takes as much longer: as the load is above the processors. A
+  // test that hangs is still ended before ctest's time is over, and then it is named.
   [[nodiscard]] std::chrono::seconds patience() const {
     double load = 0;
     double const processors = std::max(1U, std::thread::hardware_concurrency());

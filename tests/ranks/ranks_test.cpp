@@ -1,5 +1,6 @@
-// The ranks: what they say to each other. ctest starts this program, in which the rows of tests/ranks/rows are, too, with 1,
-// 2, 3, 4 and 7 ranks. All of them run every test in the same order: nothing may end a test early on one rank alone.
+// The ranks: what they say to each other. ctest starts this program, in which the rows of tests/ranks/rows are, too,
+// with 1, 2, 3, 4 and 7 ranks. All of them run every test in the same order: nothing may end a test early on one rank
+// alone.
 
 #include <gtest/gtest.h>
 
@@ -153,7 +154,7 @@ TEST(Ranks, SumArraysLongerThanAMessage) {
   EXPECT_EQ(real[4], 0.5 * count);
 }
 
-// Of numbers whose sum depends on the order: the largest are the second rank's, and the third's take them away again.
+// The sum depends on the order: rank 1 has the largest numbers, and rank 2 has their negatives.
 TEST(OrderedReduction, AddsInTheOrderOfTheRanksAndAgain) {
   for (std::size_t const n : {0, 1, 2, 3, 6, 1000, 10007}) {
     ranks::OrderedReduction<float> const sum(world(), n);

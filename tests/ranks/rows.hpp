@@ -42,7 +42,8 @@ namespace tessera::testing {
   return true;
 }
 
-/// False of all dtypes but the first, where TESSERA_TEST_FIRST_DTYPE is set: one number of ranks shows what the others do.
+/// False of all dtypes but the first, where TESSERA_TEST_FIRST_DTYPE is set: one number of ranks shows what the others
+/// do.
 [[nodiscard]] inline bool is_wanted(DType dtype) {
   return std::getenv("TESSERA_TEST_FIRST_DTYPE") == nullptr || dtype == dtypes_of_this_build().front();
 }

@@ -11,7 +11,7 @@ AppCases app_cases() {
     }
   }
   cases.parameters.push_back(
-      {{"kernel-rows", Int{5}}, {"kernel-cols", Int{5}}});  // as 7 x 7: kernels of their own on GPUs
+      {{"kernel-rows", Int{5}}, {"kernel-cols", Int{5}}});  // like 7 x 7, these have their own kernels on GPUs
   cases.parameters.push_back({{"rows", Int{5}}, {"kernel-rows", Int{9}}, {"kernel-cols", Int{70}}});
   cases.shapes = [](Dice& dice, std::size_t) -> std::vector<Shape> {
     return {dice.matrix(8000), {1 + dice.extent(9), 1 + dice.extent(9)}};

@@ -14,7 +14,7 @@ AppCases app_cases() {
   cases.parameters.push_back({{"vocabulary", Int{90}}, {"batch", Int{2}}, {"width", Int{8}}});
   cases.base = {{"vocabulary", Int{90}}};
   cases.shapes = [](Dice& dice, std::size_t) -> std::vector<Shape> {
-    // Indices are drawn from -100 to 100: tables both smaller and larger than that.
+    // Indices are drawn from -100 to 100, so that tables may be smaller or larger than this range.
     std::size_t const rows = dice.extent(200);
     return {{dice.extent(20), dice.extent(30)}, {rows, dice.extent(dice.one_of({9, 150}))}};
   };

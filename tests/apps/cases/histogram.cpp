@@ -26,7 +26,7 @@ AppCases app_cases() {
     for (Int const team : {2, 3, 4})
       cases.parameters.push_back({{"lo", -1.0}, {"hi", 1.0}, {"bins", bins}, {"team", team}});
   }
-  cases.base = {{"lo", 0.0}, {"hi", 9.0}};  // some of the patterns' elements, floats and integers
+  cases.base = {{"lo", 0.0}, {"hi", 9.0}};  // a range that contains some of the patterns' elements
   cases.choose = [](Dice& dice, ParameterMap& map) {
     map["bins"] = dice.one_of({Int{1}, Int{2}, Int{7}, Int{255}, Int{256}, Int{257}, Int{700}, Int{5000}});
     map["lo"] = dice.one_of({-101.0, -1.0, 0.0, -50.0});

@@ -1,11 +1,11 @@
 #pragma once
-// The mini-apps of a normalised linear layer.
+// Test cases of the mini-apps with a normalised linear layer.
 
 #include "app_cases.hpp"
 
 namespace tessera::testing {
 
-/// `last` makes the shape of the last field of rows and outputs.
+/// `last` returns the shape of the last input field for the given rows and outputs.
 template <class Last>
 AppCases linear_layer_cases(Last) {
   AppCases cases;

@@ -9,7 +9,7 @@ namespace tessera::testing {
 AppCases app_cases() {
   AppCases cases;
   double const infinite = std::numeric_limits<double>::infinity();
-  // All right, all left, a bound that no float is, the patterns' extremes, beyond int32.
+  // All elements right, all left, a pivot that is no float, the extremes of the patterns, a pivot beyond int32.
   for (double const pivot :
        {-infinite, infinite, std::nan(""), 0.1, -0.7, 50.5, -0.0, 1e300, -1e300, 2147483648.0, -2147483648.0}) {
     cases.parameters.push_back({{"pivot", pivot}});

@@ -1,5 +1,5 @@
 #pragma once
-// The mini-apps that look at an element and its neighbours in a segment.
+// Test cases of the mini-apps that read neighbouring elements within a segment.
 
 #include "app_cases.hpp"
 
@@ -14,7 +14,7 @@ inline AppCases stencil_cases() {
   return cases;
 }
 
-// Segments that are held as a whole by lanes.
+// Segments that lanes hold completely.
 inline AppCases held_segment_cases(std::initializer_list<char const*> ops) {
   AppCases cases;
   for (char const* const op : ops) {

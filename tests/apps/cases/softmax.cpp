@@ -7,7 +7,8 @@ AppCases app_cases() {
   for (char const* const axis : {"all", "rows", "cols"}) {
     for (Int const rows : {0, 1, 2, 3, 63, 500})
       cases.parameters.push_back({{"axis", std::string(axis)}, {"rows", rows}});
-    // A column is a team's with barriers of its own: long ones, so that there are hundreds and not thousands.
+    // Each column is processed by one team with barriers: long columns keep their number at hundreds instead of
+    // thousands.
     Int const rows = std::string(axis) == "cols" ? 63 : 5;
     for (Int const team : {2, 3, 4})
       cases.parameters.push_back({{"axis", std::string(axis)}, {"rows", rows}, {"team", team}});

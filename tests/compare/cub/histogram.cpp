@@ -1,6 +1,5 @@
-/// \file
-/// cub::DeviceHistogram::HistogramEven. It does not count what lies outside of the bins. Its counters are of 32 bits, with which
-/// it is four times as fast as with 64 (on an H200); they are widened after what is timed.
+/// \file cub::DeviceHistogram::HistogramEven. It does not count what lies outside of the bins. Its counters are of 32
+/// bits, with which it is four times as fast as with 64 (on an H200); they are widened after what is timed.
 
 #include <concepts>
 #include <cub/device/device_histogram.cuh>

@@ -1,7 +1,6 @@
-/// \file
-/// cub::DevicePartition::If. It leaves the elements on the right in the reverse order: with --right reversed that is the result.
-/// With --right kept `cub` is timed as its users call it, and the right side is turned round after that; `cub_restored` is what it
-/// takes until they are in order.
+/// \file cub::DevicePartition::If. It leaves the elements on the right in the reverse order: with --right reversed that
+/// is the result. With --right kept `cub` is timed as its users call it, and the right side is turned round after that;
+/// `cub_restored` is what it takes until they are in order.
 
 #include <concepts>
 #include <cub/device/device_partition.cuh>

@@ -1,6 +1,5 @@
-/// \file
-/// cublasSgemm and cublasDgemm without tensor cores' rounding: row-major matrices are column-major ones transposed, so that
-/// c^T = b^T a^T.
+/// \file cublasSgemm and cublasDgemm without tensor cores' rounding: row-major matrices are column-major ones
+/// transposed, so that c^T = b^T a^T.
 
 #include <concepts>
 #include <type_traits>

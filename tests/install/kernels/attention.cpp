@@ -156,8 +156,8 @@ int check(Exec const& exec) {
         exec.fence();
         wrong += compare("Attention", q, k, v, scale, out);
         if (keys == 0) continue;
-        // A third of the keys by one kernel, the others by the other, both made for all keys; both as pieces, then all as one,
-        // then the answer.
+        // A third of the keys by one kernel, the others by the other, both made for all keys; both as pieces, then all
+        // as one, then the answer.
         int const some = keys / 3;
         auto const part = [&](Matrix const& all, int begin, int end) {
           return Kokkos::View<double const**, Kokkos::LayoutRight, Exec>(all.data() + begin * dim, end - begin, dim);

@@ -62,7 +62,8 @@ int check(Exec const& exec) {
     wrong += compare("SumColumns, again", by_column, of_columns);
   }
 
-  // Some columns of a wider matrix have gaps between their rows; and the extents are the object's.
+  // A subset of the columns of a wider matrix has gaps between rows. The extents must be those given to the
+  // constructor.
   Matrix const wide("wide", 4, 8);
   Vector const four("four", 4);
   auto const part = Kokkos::subview(wide, Kokkos::ALL, std::pair(0, 4));

@@ -1,4 +1,5 @@
-// Matrix products, on Views of one's own: plain, of a transposed operand, with a bias, with k in parts, and on matrix units, whose factors end before float's do.
+// Matrix products, on Views of one's own: plain, of a transposed operand, with a bias, with k in parts, and on matrix
+// units, whose factors end before float's do.
 
 #include "program.hpp"
 

@@ -71,7 +71,8 @@ int check(Exec const& exec) {
     wrong += compare("RowSoftmax", in, true);
   }
 
-  // Some columns of a wider matrix have gaps between their rows; and the extents are the object's.
+  // A subset of the columns of a wider matrix has gaps between rows. The extents must be those given to the
+  // constructor.
   Matrix const wide("wide", 4, 8);
   auto const part = Kokkos::subview(wide, Kokkos::ALL, std::pair(0, 4));
   wrong += accepts("a part of a wider matrix", [&] { softmax(exec, part, part); });

@@ -42,12 +42,12 @@ TEST(RowsOnRanks, Attention) {
 // Attention over ranks with a mistake: each rank sums over its own keys, serially, and the pieces are merged.
 enum class Mistake {
   none,
-  keeps_to_itself,     // nothing from other ranks
+  keeps_to_itself,     // ignores all other ranks
   adds_as_they_are,    // sums of ranks, each relative to its own largest score
   mean_of_answers,     // each rank's answer counts as much as any other
   leaves_out_last,     // the last rank's keys
   empty_rank_has_one,  // a rank without keys has one, of which the score and the value are 0
-  stale                // what the launch before was told
+  stale                // uses data of the previous launch
 };
 
 template <Mistake mistake>
@@ -125,7 +125,8 @@ struct BrokenMerge {
   };
 };
 
-// One launch: after it a rank that found its part wrong would leave the others alone.
+// One launch only: a rank whose part is wrong stops after the first launch, and the others would wait for it in the
+// next.
 template <Mistake mistake>
 std::string outcome_of_broken(std::size_t keys, DataKind data = DataKind::random) {
   App const broken = make_app<Attention>({rows<Attention, BrokenMerge<mistake>>()});

@@ -28,10 +28,10 @@ TEST(RowsOnRanks, AxisSum) {
 // Sums of columns over ranks with a mistake. Each rank sums its rows serially.
 enum class Mistake {
   none,
-  keeps_to_itself,     // nothing from other ranks
+  keeps_to_itself,     // ignores all other ranks
   leaves_out_last,     // the last rank's sums
   counts_first_twice,  // in place of its own
-  stale                // what the launch before was told
+  stale                // uses data of the previous launch
 };
 
 template <Mistake mistake>
@@ -69,7 +69,8 @@ struct BrokenColumns {
   };
 };
 
-// One launch: after it a rank that found its part wrong would leave the others alone.
+// One launch only: a rank whose part is wrong stops after the first launch, and the others would wait for it in the
+// next.
 template <Mistake mistake>
 std::string outcome_of_broken() {
   App const broken = make_app<AxisSum>({rows<AxisSum, BrokenColumns<mistake>>()});

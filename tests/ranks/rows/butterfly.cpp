@@ -17,7 +17,7 @@ App app();
 
 namespace {
 
-// Segments that ranks' ends cut, those of several ranks, and one that is longer than the array.
+// Segments cut by a rank's end, segments that span several ranks, and one longer than the array.
 TEST(RowsOnRanks, Butterfly) {
   std::vector<ParameterMap> parameters;
   for (char const* const op : {"pair_swap", "max", "minmax_parity"}) {
@@ -40,9 +40,9 @@ TEST(RowsOnRanks, ButterflyOfOneSegment) {
 // Maxima of segments over ranks with a mistake. Each rank finds them serially, with the elements beside its own.
 enum class Mistake {
   none,
-  keeps_to_itself,  // nothing from other ranks
+  keeps_to_itself,  // ignores all other ranks
   counts_from_own,  // segments begin with the rank's first element
-  stale             // what the launch before was told
+  stale             // uses data of the previous launch
 };
 
 template <Mistake mistake>
@@ -91,8 +91,8 @@ struct BrokenSegments {
   };
 };
 
-// Of 1000 random elements in segments of 7: ends of ranks cut them at every place. One launch: after it a rank that found its
-// part wrong would leave the others alone.
+// Of 1000 random elements in segments of 7: ends of ranks cut them at every place. One launch: after it a rank that
+// found its part wrong would leave the others alone.
 template <Mistake mistake>
 std::string outcome_of_broken() {
   App const broken = make_app<Butterfly>({rows<Butterfly, BrokenSegments<mistake>>()});

@@ -31,7 +31,7 @@ enum class Mistake {
   one_too_few,     // the halo's last element is missing
   neighbour_only,  // a halo of several ranks has the next rank's elements alone
   swaps_ranks,     // and those of the ranks in the opposite order
-  stale            // what the launch before was told
+  stale            // uses data of the previous launch
 };
 
 template <Mistake mistake>

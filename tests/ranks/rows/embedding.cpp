@@ -28,8 +28,8 @@ ParameterMap in_rows(ParameterMap given) {
 
 TEST(RowsOnRanks, Embedding) { testing::expect_right_on_ranks(app(), {{}}); }
 
-// Tables of one row that all ask for, of fewer rows than ranks, as many, and more; rows that are packs and rows that are not; one
-// sequence, so that all ranks but one have no index; none of any index.
+// Tables of one row that all ask for, of fewer rows than ranks, as many, and more; rows that are packs and rows that
+// are not; one sequence, so that all ranks but one have no index; none of any index.
 TEST(RowsOnRanks, EmbeddingOfATableInRows) {
   EXPECT_EQ(testing::outcome_of(app(), 70001, DataKind::random, in_rows({})), "");
   EXPECT_EQ(testing::outcome_of(app(), 10007, DataKind::random, in_rows({{"width", Int{1}}, {"batch", Int{1}}})), "");
@@ -43,7 +43,8 @@ TEST(RowsOnRanks, EmbeddingOfATableInRows) {
   }
 }
 
-// Whether a case fits is known beforehand: a table in rows takes the memory of one, a whole one that of one on each rank.
+// Whether a case fits is known beforehand: a table in rows takes the memory of one, a whole one that of one on each
+// rank.
 TEST(MemoryOnRanks, EmbeddingHasTheTableOnEachOrInRows) {
   auto const on_each = [](std::string const& where) {
     ParameterMap const given{{"table", where}, {"vocabulary", Int{50}}, {"width", Int{8}}};

@@ -13,7 +13,7 @@ App app();
 
 namespace {
 
-// Segments that end at a rank's end, near it, and ranks that lie in the midst of one.
+// Segments that end at or near a rank's end, and segments that contain whole ranks.
 TEST(RowsOnRanks, FiniteDifference) {
   std::vector<ParameterMap> parameters;
   for (std::int64_t const segment : {0, 1, 2, 3, 4, 7, 1000, 40000}) parameters.push_back({{"segment", segment}});

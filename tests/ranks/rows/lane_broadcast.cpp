@@ -14,7 +14,7 @@ App app();
 
 namespace {
 
-// Segments that ranks' ends cut, those of several ranks, and one that is longer than the array.
+// Segments cut by a rank's end, segments that span several ranks, and one longer than the array.
 TEST(RowsOnRanks, LaneBroadcast) {
   std::vector<ParameterMap> parameters;
   for (char const* const op : {"basic", "conditional", "shuffle"}) {

@@ -35,7 +35,7 @@ enum class Mistake {
   forgets_dbias,    // of the four gradients one is not added up
   first_rank_only,  // the others keep their own
   twice,            // the rank's own are in what it gets, and added to it
-  stale             // what the launch before was told
+  stale             // uses data of the previous launch
 };
 
 template <Mistake mistake>
@@ -89,7 +89,8 @@ struct BrokenGradients {
   };
 };
 
-// One launch: after it a rank that found its part wrong would leave the others alone.
+// One launch only: a rank whose part is wrong stops after the first launch, and the others would wait for it in the
+// next.
 template <Mistake mistake>
 std::string outcome_of_broken() {
   App const broken = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, BrokenGradients<mistake>>()});

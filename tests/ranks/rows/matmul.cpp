@@ -131,7 +131,8 @@ struct BrokenPanels {
   };
 };
 
-// One launch: after it a rank that found its part wrong would leave the others alone.
+// One launch only: a rank whose part is wrong stops after the first launch, and the others would wait for it in the
+// next.
 template <Mistake mistake>
 std::string outcome_of_broken(ParameterMap const& given = {}) {
   App const broken = make_app<Matmul>({rows<Matmul, BrokenPanels<mistake>>()});

@@ -17,8 +17,8 @@ App app();
 
 namespace {
 
-// Both sides; nothing but right elements; nothing but left ones; one segment that is longer than the array, of which there is
-// none without an element.
+// Both sides; nothing but right elements; nothing but left ones; one segment that is longer than the array, of which
+// there is none without an element.
 TEST(RowsOnRanks, Partition) {
   testing::expect_right_on_ranks(app(), {{}, {{"pivot", -1e9}}, {{"pivot", 1e9}}});
   testing::expect_right_on_ranks(app(), {{{"pivot", 0.5}, {"segment", std::int64_t{100000}}}}, 1);
@@ -36,8 +36,8 @@ TEST(RowsOnRanks, PartitionOfSegmentsIsSkipped) {
   EXPECT_EQ(none.find("distributed/"), std::string::npos) << none;
 }
 
-// The reference of a part, which no row compares where there are segments: each value lies on its side of the pivot, and the
-// counts are those of the whole array.
+// The reference of a part, which no row compares where there are segments: each value lies on its side of the pivot,
+// and the counts are those of the whole array.
 TEST(ReferenceOfPart, OfSegmentsOfPartition) {
   constexpr std::size_t n = 1000;
   for (std::size_t const segment : {1, 2, 7, 100, 999, 1000}) {
@@ -66,7 +66,7 @@ enum class Mistake {
   includes_itself,    // an inclusive scan over the ranks' counts
   swaps_ranks,        // the counts of the ranks behind in place of those before
   forgets_the_total,  // right elements begin behind the lefts of this rank and those before it
-  stale,              // what the launch before was told
+  stale,              // uses data of the previous launch
   stays,              // a rank's left elements go to its own first places
   fills_the_rest      // a compaction that writes the right elements, too
 };
@@ -142,7 +142,8 @@ struct BrokenPlaces {
   };
 };
 
-// One launch: after it a rank that found its part wrong would leave the others alone.
+// One launch only: a rank whose part is wrong stops after the first launch, and the others would wait for it in the
+// next.
 template <Mistake mistake, bool compacts = false>
 std::string outcome_of_broken() {
   App const broken = make_app<Partition>({rows<Partition, BrokenPlaces<mistake, compacts>>()});

@@ -31,11 +31,11 @@ TEST(RowsOnRanks, PrefixSum) {
 // A scan over ranks with a mistake. Each rank scans its block serially.
 enum class Mistake {
   none,
-  keeps_to_itself,  // nothing from other ranks
+  keeps_to_itself,  // ignores all other ranks
   includes_itself,  // an inclusive scan over the ranks
   takes_neighbour,  // the total of the rank before only
   swaps_ranks,      // of the ranks in the opposite order
-  stale             // what the launch before was told
+  stale             // uses data of the previous launch
 };
 
 template <Mistake mistake>
@@ -80,7 +80,8 @@ struct BrokenScan {
 template <Mistake mistake>
 std::string outcome_of_broken(std::size_t size) {
   App const broken = make_app<PrefixSum>({rows<PrefixSum, BrokenScan<mistake>>()});
-  // One launch: after it a rank that found its part wrong would leave the others alone.
+  // One launch only: a rank whose part is wrong stops after the first launch, and the others would wait for it in the
+  // next.
   return testing::outcome_of(broken, size, broken.data.front(), {}, 1);
 }
 

@@ -29,7 +29,7 @@ enum class Mistake {
   none,
   swaps_ranks,    // the parts of the ranks in the opposite order
   moves_nothing,  // gives its rows as they stand
-  stale           // what the launch before was given
+  stale           // uses data of the previous launch
 };
 
 template <Mistake mistake>
@@ -83,7 +83,8 @@ struct BrokenExchange {
   };
 };
 
-// One launch: after it a rank that found its part wrong would leave the others alone.
+// One launch only: a rank whose part is wrong stops after the first launch, and the others would wait for it in the
+// next.
 template <Mistake mistake>
 std::string outcome_of_broken() {
   App const broken = make_app<Transpose>({rows<Transpose, BrokenExchange<mistake>>()});
