@@ -599,7 +599,7 @@ TEST_F(Driver, paths_that_cannot_be_written) {
   EXPECT_EQ(machine().starts, 0);
 }
 
-// Names that leave no room for a file or for the longer name of its temporary file, also after expansion.
+// Paths that cannot become a file, and names too long for the file or for its temporary file.
 TEST_F(Driver, every_path_is_tried_before_the_first_row) {
   std::string const stays = path("stays.h5");
   write_case<float>("stays.h5", {0});
@@ -2002,8 +2002,7 @@ TEST_F(Suite, words) {
   EXPECT_EQ(machine().starts, 0);
 }
 
-// Takes the place of a program: writes a report of what was requested, or fails as the environment says. The numbers
-// are those of an A100 in Mojo GPU Puzzles, P14, whose naive 2 x 2 product has 3 operations per 16 bytes.
+// Takes the place of a program: writes a report of what was requested, or fails as the environment says.
 constexpr char const* stand_in = R"sh(#!/bin/bash
 cd "$(dirname "$0")"
 echo "$*" >>calls
@@ -2143,7 +2142,7 @@ TEST_F(StudyRun, launches_have_all_processors) {
   ::unsetenv("OMP_PLACES");
 }
 
-// Reported for the first launch and for each launch with other processors.
+// Reported for the first launch and for each launch with other threads.
 TEST_F(StudyRun, threads_of_launches_are_said) {
   Result const result = study();
   EXPECT_TRUE(has(result.out, "--json " + path("out/fake-8-r1-1.json") + "\n  threads: openmp 1 threads\n2 of 6"));

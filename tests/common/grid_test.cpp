@@ -1,4 +1,5 @@
-// The proofs of exact sums: never said of sums that are rounded in some order, said of the generator's.
+// Proofs that a sum is exact: they must never hold for a sum that is rounded in some order, and must hold for generated
+// data.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +35,7 @@ bool scan_is_exact(std::vector<T> const& terms) {
   return proof.holds<T>();
 }
 
-// The same by two proofs that are put together.
+// The same with two merged proofs.
 template <class T>
 bool scan_is_exact_in_parts(std::vector<T> const& terms, std::vector<std::size_t> const& begins, std::size_t cut) {
   ScanProof proofs[2];
@@ -52,7 +53,7 @@ bool scan_is_exact_in_parts(std::vector<T> const& terms, std::vector<std::size_t
   return proofs[0].template holds<T>();
 }
 
-// Each part alone spans less than 2^24; the whole does not if they are one segment.
+// Each segment spans less than 2^24, but the whole as one segment does not.
 TEST(ScanProof, PartsOfSegments) {
   std::vector<float> const terms{0x1p23F, 1.0F, -0x1p23F, -0x1p23F, -1.0F, 0x1p22F};
   for (std::size_t cut = 0; cut <= terms.size(); ++cut) {
@@ -63,7 +64,7 @@ TEST(ScanProof, PartsOfSegments) {
     EXPECT_TRUE(scan_is_exact_in_parts(terms, {0, 1, 2, 3, 4, 5}, cut)) << cut;
     EXPECT_FALSE(scan_is_exact_in_parts(terms, {0, 5}, cut)) << cut;
   }
-  // The widest segment is the middle one, or lies on the cut.
+  // The widest segment is in the middle or contains the cut.
   std::vector<float> const wide{1.0F, 0x1p23F, 0x1p23F, 1.0F, 1.0F};
   for (std::size_t cut = 0; cut <= wide.size(); ++cut) {
     EXPECT_FALSE(scan_is_exact_in_parts(wide, {0, 1, 3}, cut)) << cut;
@@ -76,14 +77,14 @@ TEST(SumProof, HoldsUpToThePrecision) {
   EXPECT_TRUE(sum_is_exact<float>({0.0F, -0.0F}));
   EXPECT_TRUE(sum_is_exact<float>({0x1p23F, 0x1p23F - 1}));
   EXPECT_FALSE(sum_is_exact<float>({0x1p24F, 1.0F}));             // 2^24 + 1 is no float
-  EXPECT_FALSE(sum_is_exact<float>({0x1p24F, -0x1p24F, 1.0F}));   // in some order
+  EXPECT_FALSE(sum_is_exact<float>({0x1p24F, -0x1p24F, 1.0F}));   // rounded in some order
   EXPECT_TRUE(sum_is_exact<float>({0x1p24F, 0x1p25F, 0x1p47F}));  // multiples of 2^24
   EXPECT_FALSE(sum_is_exact<float>({0x1p24F, 0x1p25F, 0x1p48F}));
   EXPECT_FALSE(sum_is_exact<float>({0x1p22F, 0.25F}));
   EXPECT_TRUE(sum_is_exact<float>({0x1p21F, 0.25F}));
   EXPECT_TRUE(sum_is_exact<double>({0x1p24, 1.0}));
   EXPECT_FALSE(sum_is_exact<double>({0x1p53, 1.0}));
-  EXPECT_FALSE(sum_is_exact<double>(std::vector<double>(4, 0x1p53 - 1)));  // the sum of magnitudes is rounded itself
+  EXPECT_FALSE(sum_is_exact<double>(std::vector<double>(4, 0x1p53 - 1)));  // the sum of magnitudes is itself rounded
 }
 
 TEST(SumProof, EndsOfTheRange) {
@@ -91,7 +92,7 @@ TEST(SumProof, EndsOfTheRange) {
   EXPECT_FALSE(sum_is_exact<float>({0x1p-125F, 0x1p-149F}));
   EXPECT_TRUE(sum_is_exact<double>({0x1p-1074, 0x1p-1022}));
   SumProof products;
-  products.add_product(0x1p-100F, 0x1p-50F);  // no float
+  products.add_product(0x1p-100F, 0x1p-50F);  // the product is no float
   EXPECT_FALSE(products.holds<float>());
   EXPECT_FALSE(sum_is_exact<float>({0x1.fffffep127F, 0x1p104F}));  // may overflow
   EXPECT_FALSE(sum_is_exact<float>({1.0F, std::nanf("")}));
@@ -108,17 +109,18 @@ TEST(SumProof, ProductsOfTwo) {
   EXPECT_FALSE(is_exact_product(0x1.000002p0F, 0x1.000002p0F));
   EXPECT_FALSE(is_exact_product(0x1p-149F, 0.5F));
   EXPECT_TRUE(is_exact_product(3.0, 0.5));
-  EXPECT_FALSE(is_exact_product(0x1p-1074, 0.5));  // what is lost is lost without a trace
+  EXPECT_FALSE(is_exact_product(0x1p-1074, 0.5));  // the loss leaves no trace in the result
   EXPECT_TRUE(is_exact_product(0.0, 0x1p-1074));
   SumProof of_double;
   of_double.add_product(3.0, 0.5);
   EXPECT_TRUE(of_double.holds<double>());
-  of_double.add_product(1 + 0x1p-52, 1 + 0x1p-52);  // rounded here: its grid is unknown
+  of_double.add_product(1 + 0x1p-52, 1 + 0x1p-52);  // rounded here, so its grid is unknown
   EXPECT_FALSE(of_double.holds<double>());
   EXPECT_FALSE(of_double.holds<float>());
 }
 
-// Whatever is said to be exact is so: sums in many orders, rounded to float at each step, against double.
+// Every sum that is claimed to be exact must be exact: sums in many orders, rounded to float at each step, are compared
+// with double.
 TEST(SumProof, SaysItOnlyOfExactSums) {
   int said = 0;
   for (std::uint64_t draw = 0; draw < 4000; ++draw) {
@@ -148,7 +150,7 @@ TEST(SumProof, SaysItOnlyOfExactSums) {
 
 TEST(ScanProof, LooksAtTheSpanOfPrefixes) {
   EXPECT_TRUE(scan_is_exact<float>({}));
-  // Magnitudes of 2^26 in all, prefixes within 2^23: no range is larger.
+  // Magnitudes sum up to 2^26, but prefixes stay within 2^23: no partial range is larger.
   std::vector<float> walk;
   for (int i = 0; i < 8; ++i) walk.push_back(i % 2 == 0 ? 0x1p23F : -0x1p23F);
   walk.push_back(1.0F);
@@ -157,7 +159,7 @@ TEST(ScanProof, LooksAtTheSpanOfPrefixes) {
   walk.push_back(0x1p23F);
   walk.push_back(0x1p23F);
   EXPECT_FALSE(scan_is_exact(walk));
-  // The span counts, not the largest prefix.
+  // The span of the prefixes counts, not the largest prefix.
   EXPECT_TRUE(scan_is_exact<float>({0x1p23F, -0x1p23F, -0x1p22F, 1.0F}));
   EXPECT_FALSE(scan_is_exact<float>({0x1p23F, -0x1p23F, -0x1p23F, 1.0F}));
 }
@@ -173,7 +175,7 @@ TEST(ScanProof, SegmentsBeginAnew) {
   proof.begin();
   proof.add(0x1p24, 0x1p24);
   proof.begin();
-  EXPECT_FALSE(proof.holds<float>());  // the widest of all
+  EXPECT_FALSE(proof.holds<float>());  // the widest type
 }
 
 TEST(Sparsity, SumsStayFloats) {
@@ -207,7 +209,7 @@ TEST(Sparsity, OneOfEachBlock) {
   for (int const count : places) EXPECT_GT(count, 0);
 }
 
-// The walk of prefix_sum: the proof holds far beyond what a test can wait for.
+// The walk of prefix_sum: the proof holds far beyond sizes that a test could run.
 TEST(ScanProof, HoldsForAWalkOfSmallSteps) {
   ScanProof proof;
   proof.begin();
@@ -220,7 +222,7 @@ TEST(ScanProof, HoldsForAWalkOfSmallSteps) {
   EXPECT_TRUE(proof.holds<float>());
 }
 
-// A formula in the wider types, and back: integers wrap, floats do not lose what a float has no bits for.
+// Formulas in wider types, converted back: integers wrap, and floats lose only what float cannot represent.
 TEST(Wide, IsStoredAsTheDtypeHasIt) {
   std::int32_t const largest = std::numeric_limits<std::int32_t>::max();
   EXPECT_EQ(stored(wide(largest)), 2147483647.0);
@@ -230,12 +232,13 @@ TEST(Wide, IsStoredAsTheDtypeHasIt) {
   EXPECT_EQ(stored(wide(std::numeric_limits<float>::max()) * 2), 0x1p129 - 0x1p105);
 }
 
-// A partial sum lies between the sums of the terms of either sign. What these cannot change is known.
+// A partial sum lies between the sum of the positive and the sum of the negative terms. If both bounds give the same
+// result, the result is known.
 TEST(Wide, ScaleIsInfiniteOnlyWhereTheOrderMatters) {
   double const infinity = std::numeric_limits<double>::infinity();
   double const largest = static_cast<double>(std::numeric_limits<float>::max());
   EXPECT_EQ(scale_of_sum<float>(0, largest), largest);
-  EXPECT_EQ(scale_of_sum<float>(8 * 3e38, 8 * 3e38), 8 * 3e38);  // of one sign
+  EXPECT_EQ(scale_of_sum<float>(8 * 3e38, 8 * 3e38), 8 * 3e38);  // all of one sign
   EXPECT_EQ(scale_of_sum<float>(-8 * 3e38, 8 * 3e38), 8 * 3e38);
   EXPECT_EQ(scale_of_sum<float>(1e38, 5e38), 5e38);        // 3e38 - 2e38
   EXPECT_EQ(scale_of_sum<float>(8e38, 1e39), 1e39);        // 9e38 - 1e38
@@ -249,7 +252,7 @@ TEST(Wide, ScaleIsInfiniteOnlyWhereTheOrderMatters) {
   EXPECT_EQ(scale_of_sum<double>(infinity, infinity), infinity);
 }
 
-// Values that somebody might divide by, add up or square: none is infinite, and neither are 2^32 of them.
+// Values that users may divide by, sum or square: none of them is infinite, nor is a sum of 2^32 of them.
 TEST(AdversarialValues, StayInRange) {
   int zeros = 0;
   int denormals = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// An array that ends where readable memory ends, and whose surroundings are watched: one element read past the end, or
-// one before the page that it begins on, kills the test program; one written beside it is found afterwards.
+// An array between guard pages whose surroundings are watched. Reading or writing past the guarded end, or before the
+// first page, kills the test program. A write beside the array within its pages is detected afterwards.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace tessera::test {
 template <class T>
 class GuardedArray {
  public:
-  /// Room for `capacity` elements between two pages that cannot be touched.
+  /// Provides room for `capacity` elements between two inaccessible pages.
   explicit GuardedArray(std::size_t capacity) {
     auto const page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     readable_ = (capacity * sizeof(T) + page - 1) / page * page;
@@ -30,12 +30,13 @@ class GuardedArray {
   GuardedArray& operator=(GuardedArray const&) = delete;
   ~GuardedArray() { munmap(memory_, mapped_); }
 
-  /// The n elements just before the page that cannot be read; all other memory is filled with a canary.
+  /// Returns the n elements just before the guard page; fills all other memory with a canary.
   [[nodiscard]] T* last(std::size_t n) { return place(readable_ - n * sizeof(T), n); }
-  /// The n elements from `offset` elements after the first page that can be read.
+  /// Returns n elements that begin `offset` elements after the first accessible page's begin; fills all other memory
+  /// with a canary.
   [[nodiscard]] T* first(std::size_t n, std::size_t offset = 0) { return place(offset * sizeof(T), n); }
 
-  /// True if nothing was written outside of what was given out last.
+  /// Returns true if nothing was written outside the elements returned last.
   [[nodiscard]] bool untouched() const {
     for (std::size_t i = 0; i < readable_; ++i) {
       if ((i < given_ || i >= given_ + given_bytes_) && begin_[i] != canary) return false;

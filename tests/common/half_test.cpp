@@ -1,5 +1,5 @@
-// Floats of 16 bits: conversions against plain arithmetic in double, and one operation in float against the same in
-// double.
+// 16-bit floats: conversions are compared with plain arithmetic in double, and single operations in float with the same
+// operations in double.
 
 #include <tessera/core/half.hpp>
 #include <tessera/core/random.hpp>
@@ -17,11 +17,11 @@
 namespace tessera {
 namespace {
 
-/// What the format's definition says, by std::ldexp alone.
+/// The definition of the format, by std::ldexp only.
 struct Definition {
   int mantissa;
   int least_exponent;  // of a normal number
-  int infinite;        // exponent of the first power of two that is none
+  int infinite;        // exponent of the first power of two that is infinite
 
   [[nodiscard]] double value(std::uint16_t bits) const {
     int const exponent = (bits & 0x7fff) >> mantissa;
@@ -33,7 +33,7 @@ struct Definition {
     int const implied = exponent == 0 ? 0 : 1 << mantissa;
     return sign * std::ldexp(implied + fraction, std::max(exponent, 1) - 1 + least_exponent - mantissa);
   }
-  /// The nearest number: std::nearbyint rounds ties to even.
+  /// Returns the nearest number of the format: std::nearbyint rounds ties to even.
   [[nodiscard]] double rounded(double x) const {
     if (!std::isfinite(x) || x == 0) return x;
     int const exponent = std::max(std::ilogb(x), least_exponent) - mantissa;
@@ -61,7 +61,7 @@ bool same(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
 }
 
-/// By integers alone, as in constant expressions.
+/// Conversion by integer arithmetic only, as in constant expressions.
 template <class T>
 std::uint16_t by_integers(float value) {
   auto const bits = std::bit_cast<std::uint32_t>(value);
@@ -87,7 +87,7 @@ TYPED_TEST(ShortFloats, EveryPatternIsItsNumber) {
       auto const integers = std::bit_cast<float>(detail::float_bits_from_half(static_cast<std::uint16_t>(bits)));
       ASSERT_TRUE(same(static_cast<double>(integers), static_cast<double>(x))) << bits;
     }
-    // There and back: the same bits, but for a NaN's payload.
+    // Converting back gives the same bits, except for a NaN's payload.
     if (!std::isnan(x)) {
       ASSERT_EQ(TypeParam(static_cast<float>(x)).bits(), bits);
       ASSERT_EQ(TypeParam(static_cast<double>(x)).bits(), bits);
@@ -97,8 +97,8 @@ TYPED_TEST(ShortFloats, EveryPatternIsItsNumber) {
   }
 }
 
-// Between each number and the next: the tie, and a float on either side of it, and of the numbers themselves. Among
-// them are the denormals and the way to infinity.
+// For each number: the number itself, the tie with the next number, and the floats on either side of both. This
+// includes denormals and the step to infinity.
 TYPED_TEST(ShortFloats, NeighboursAndTiesRoundToNearestEven) {
   float const up = std::numeric_limits<float>::infinity();
   int const infinity = std::numeric_limits<TypeParam>::infinity().bits();
@@ -106,7 +106,7 @@ TYPED_TEST(ShortFloats, NeighboursAndTiesRoundToNearestEven) {
     auto const low = static_cast<double>(of<TypeParam>(bits));
     double const high = bits + 1 < infinity ? static_cast<double>(of<TypeParam>(bits + 1))
                                             : std::ldexp(1.0, definition<TypeParam>.infinite);
-    auto const tie = static_cast<float>((low + high) / 2);  // exact, but for the last of BFloat16's denormals
+    auto const tie = static_cast<float>((low + high) / 2);  // exact, except for the last of BFloat16's denormals
     for (float const x : {static_cast<float>(low), tie}) {
       for (float const value : {x, std::nextafter(x, up), std::nextafter(x, -up)}) {
         ASSERT_TRUE(rounds<TypeParam>(value));
@@ -125,13 +125,13 @@ TYPED_TEST(ShortFloats, AnyFloatRoundsToNearestEven) {
   }
 }
 
-// A float between would round it to the tie first, and then to even.
+// Rounding to float first would give the tie, which then rounds to even.
 TYPED_TEST(ShortFloats, ADoubleRoundsOnce) {
   int const digits = std::numeric_limits<TypeParam>::digits;
   double const tie = 1 + std::ldexp(1.0, -digits);
   double const above = tie + 0x1p-50;
   EXPECT_EQ(static_cast<double>(TypeParam(above)), 1 + std::ldexp(1.0, 1 - digits));
-  EXPECT_EQ(static_cast<double>(TypeParam(static_cast<float>(above))), 1.0);  // what it is not
+  EXPECT_EQ(static_cast<double>(TypeParam(static_cast<float>(above))), 1.0);  // rounding twice gives another result
   for (std::uint64_t i = 0; i < 1'000'000; ++i) {
     // Exponents around the dtype's range; few other bits, so that ties and their neighbours are frequent.
     std::uint64_t const bits = random_bits(3, 4, i);
@@ -151,7 +151,7 @@ TYPED_TEST(ShortFloats, IntegersRoundOnce) {
     ASSERT_TRUE(std::abs(static_cast<double>(wide)) > 0x1p53 ||
                 static_cast<double>(TypeParam(wide)) == definition<TypeParam>.rounded(static_cast<double>(wide)));
   }
-  // Above a tie by less than a double has bits.
+  // Above a tie by less than a double can represent.
   std::int64_t const tie = (std::int64_t{1} << 62) + (std::int64_t{1} << (62 - std::numeric_limits<BFloat16>::digits));
   EXPECT_EQ(static_cast<double>(BFloat16(tie)), 0x1p62);
   EXPECT_EQ(static_cast<double>(BFloat16(tie + 1)), 0x1p62 + 0x1p55);
@@ -159,14 +159,15 @@ TYPED_TEST(ShortFloats, IntegersRoundOnce) {
   EXPECT_EQ(static_cast<double>(BFloat16(-tie - 1)), -0x1p62 - 0x1p55);
 }
 
-// One operation in float, stored, against the same in double, rounded once. All exponents meet each other.
+// One operation in float, then rounded, must equal the same operation in double, rounded once. All pairs of exponents
+// occur.
 TYPED_TEST(ShortFloats, OneOperationInFloatRoundsOnce) {
   auto const limit = static_cast<double>(std::numeric_limits<float>::min());
   for (std::uint64_t i = 0; i < 3'000'000; ++i) {
     std::uint64_t const bits = random_bits(7, 8, i);
     auto const a = of<TypeParam>(static_cast<int>(bits & 0xffff));
     auto const b = of<TypeParam>(static_cast<int>(bits >> 16 & 0xffff));
-    // Of half of them the exponents are near each other, so that sums round.
+    // For half of the pairs the exponents are close, so that sums round.
     auto const c = i % 2 == 0 ? b : of<TypeParam>((b.bits() & 0x83ff) | (a.bits() & 0x7c00));
     auto const x = static_cast<double>(a);
     auto const y = static_cast<double>(c);
@@ -206,7 +207,7 @@ TYPED_TEST(ShortFloats, LimitsAreThoseOfTheFormat) {
   EXPECT_EQ(arithmetic_of(dtype_of<TypeParam>), DType::float32);
 }
 
-// In constant expressions.
+// The same in constant expressions.
 static_assert(Half(1.0F) + Half(2.0F) == 3.0F && Half(0.1F).bits() == 0x2e66 && Half(65520.0F).bits() == 0x7c00 &&
               Half(65519.0F).bits() == 0x7bff && Half(0x1p-25F).bits() == 0 && Half(0x1.8p-25F).bits() == 1);
 static_assert(BFloat16(0.1).bits() == 0x3dcd && -BFloat16(1.0F) == -1.0F && BFloat16(3) == 3.0F &&
@@ -214,7 +215,7 @@ static_assert(BFloat16(0.1).bits() == 0x3dcd && -BFloat16(1.0F) == -1.0F && BFlo
 static_assert(Floating<Half> && Floating<double> && !Floating<int> && !std::floating_point<Half>);
 static_assert(std::same_as<Arithmetic<BFloat16>, float> && std::same_as<Arithmetic<double>, double>);
 
-// Generated elements are numbers of the dtype with all its bits, and as far from each other as they can be.
+// Generated elements are numbers of the dtype that use all its bits and are widely spread.
 TYPED_TEST(ShortFloats, GeneratedElementsAreSpread) {
   std::vector<bool> seen(1 << 16);
   double least = 1;

@@ -1,5 +1,5 @@
-// A tile with its halo in scratch: every tile of arrays of every length, at every alignment, with tiles that begin
-// before the array and after it; nothing read outside of the array, nothing written outside of the scratch.
+// A tile with its halo in scratch: every tile of arrays of every length, at every alignment, including tiles before the
+// array and after it. Nothing may be read outside the array or written outside the scratch.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,13 +19,13 @@ namespace {
 
 constexpr int fill = -7;
 
-// What element `position` of the array is, of the array's outside the fill.
+// Returns element `position` of the array, or the fill value outside the array.
 int wanted(std::ptrdiff_t position, std::size_t n) {
   return position >= 0 && position < static_cast<std::ptrdiff_t>(n) ? 1000 + static_cast<int>(position) : fill;
 }
 
-// Loads the tile at `begin` and has every thread read what others have loaded. Then loads the next one into the same
-// scratch, so that a thread still reading the first one sees it.
+// Loads the tile at `begin` and lets every thread read elements loaded by others. Then loads the next tile into the
+// same scratch, so that a thread that still reads the first tile sees a difference.
 std::optional<std::string> try_tile(AdversarialTeam& team, Order order, team::HaloTile<int> const& shape,
                                     int const* data, std::size_t n, std::ptrdiff_t begin) {
   static GuardedArray<int> memory(4096);
@@ -37,7 +37,7 @@ std::optional<std::string> try_tile(AdversarialTeam& team, Order order, team::Ha
       int const* const tile = shape.load(member, data, n, static_cast<std::size_t>(at), fill, scratch);
       member.team_barrier();
       for (int i = member.team_rank(); i < length; i += member.team_size()) {
-        int const offset = length - 1 - i - shape.left;  // mirrored: another thread's
+        int const offset = length - 1 - i - shape.left;  // mirrored: an element loaded by another thread
         if (tile[offset] != wanted(at + offset, n)) {
           wrong = "left " + std::to_string(shape.left) + " size " + std::to_string(shape.size) + " right " +
                   std::to_string(shape.right) + " n " + std::to_string(n) + " begin " + std::to_string(at) + ": [" +
@@ -63,7 +63,7 @@ TEST(HaloTile, LoadsEveryTileWithItsHalo) {
         for (int const placement : {-1, 0, 1, 2}) {
           int* const data = placement < 0 ? array.last(n) : array.first(n, static_cast<std::size_t>(placement));
           for (std::size_t i = 0; i < n; ++i) data[i] = wanted(static_cast<std::ptrdiff_t>(i), n);
-          // From a tile that ends before the array to one that begins after it; aligned and not.
+          // From a tile that ends before the array to a tile that begins after it, aligned and unaligned.
           for (std::ptrdiff_t begin = -3 * shape.size; begin <= static_cast<std::ptrdiff_t>(n) + 1; ++begin) {
             Order const order = all_orders[static_cast<std::size_t>(begin + 3 * shape.size) % 4];
             ASSERT_EQ(try_tile(team, order, shape, data, n, begin), std::nullopt);
@@ -74,7 +74,7 @@ TEST(HaloTile, LoadsEveryTileWithItsHalo) {
   }
 }
 
-// The example of the header, and the alignment that packs need.
+// The example in the header, and the alignment that packs require.
 TEST(HaloTile, ExampleOfTheHeader) {
   constexpr team::HaloTile<int> shape{.left = 2, .size = 4, .right = 1};
   static_assert(shape.origin() == 4 && shape.places() == 9);

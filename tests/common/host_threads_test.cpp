@@ -1,4 +1,5 @@
-// The driver's own threads: every element once, whatever the sizes; exceptions; processors that OpenMP took away.
+// The driver's own threads: each element is processed once for every size; exceptions; processors that OpenMP took
+// away.
 
 #include <tessera/core/host_threads.hpp>
 
@@ -43,7 +44,7 @@ TEST(HostThreads, AnExceptionIsThrownOn) {
   }
 }
 
-// A watch sees the blocks of its own thread's loops, all of them, and not those of loops inside.
+// A watch sees all blocks of its own thread's loops, but not those of nested loops.
 TEST(HostThreads, AWatchSeesHowFarALoopIs) {
   std::mutex seeing;
   std::vector<std::size_t> seen;
@@ -70,7 +71,7 @@ TEST(HostThreads, AWatchSeesHowFarALoopIs) {
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], i / 2 + 1);
 }
 
-// Where an outer loop keeps all threads at work, an inner one starts no others: 10^4 of them would have to be started.
+// If an outer loop keeps all threads busy, an inner loop starts no others; it would have to start 10^4.
 TEST(HostThreads, InnerLoopsOfALongLoopStayOnTheirThread) {
   std::atomic<int> elsewhere = 0;
   for_blocks(8 * tessera::host_threads(), 1, [&](std::size_t, std::size_t, std::size_t) {
@@ -82,7 +83,7 @@ TEST(HostThreads, InnerLoopsOfALongLoopStayOnTheirThread) {
   EXPECT_EQ(elsewhere, 0);
 }
 
-// OpenMP binds the main thread to one processor: the threads that it starts must not share that one.
+// OpenMP binds the main thread to one processor; the threads that it starts must not inherit this binding.
 TEST(HostThreads, AreNotBoundToTheProcessorOfTheirCaller) {
   if (tessera::host_threads() < 2) GTEST_SKIP() << "this machine has a single processor";
   cpu_set_t one;
@@ -98,7 +99,7 @@ TEST(HostThreads, AreNotBoundToTheProcessorOfTheirCaller) {
     CPU_ZERO(&mine);
     ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
     if (CPU_EQUAL(&mine, &one)) {
-      // So that the other block is another thread's.
+      // Ensures that another thread runs the other block.
       auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
       while (caller_waits && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     } else {

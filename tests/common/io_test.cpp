@@ -1,4 +1,4 @@
-// Case files and output files: good ones, every kind of bad one, and what HDF5 files from other programs look like.
+// Case files and output files: valid ones, every kind of invalid one, and HDF5 files as other programs write them.
 
 #include <tessera/io/case_file.hpp>
 #include <tessera/io/hdf5.hpp>
@@ -63,7 +63,7 @@ std::vector<T> iota(std::size_t n) {
   return values;
 }
 
-/// What UserError says when `action` runs; a test failure if it throws something else or nothing.
+/// Returns the message of the UserError that `action` throws; fails if it throws nothing or something else.
 template <class Action>
 std::string user_error_of(Action&& action) {
   try {
@@ -94,7 +94,7 @@ App make_app() {
   return app;
 }
 
-/// An app with a field whose dtype does not follow the run's.
+/// An app with a field whose dtype is independent of the run's dtype.
 App make_lookup_app() {
   App app;
   app.info = {"embedding", "out = w[idx]"};
@@ -102,7 +102,7 @@ App make_lookup_app() {
   return app;
 }
 
-/// One of each type of parameter.
+/// One parameter of each type.
 std::vector<ParameterSpec> make_specs() {
   return {{.name = "c", .help = "", .default_value = 10.0, .choices = {}},
           {.name = "window", .help = "", .default_value = std::int64_t{3}, .choices = {}, .minimum = 1, .maximum = 99},
@@ -110,7 +110,7 @@ std::vector<ParameterSpec> make_specs() {
           {.name = "op", .help = "", .default_value = std::string("sum"), .choices = {"sum", "max", "min"}}};
 }
 
-/// Each test gets an empty directory of its own.
+/// Each test gets its own empty directory.
 class Io : public testing::Test {
  protected:
   void SetUp() override {
@@ -127,7 +127,7 @@ class Io : public testing::Test {
     return names;
   }
 
-  /// A file with /input and these fields and parameters.
+  /// Writes a file with /input and these fields and parameters.
   [[nodiscard]] std::string write_case(std::vector<HostField> const& fields,
                                        ParameterMap const& parameters = {}) const {
     std::string const path = at("case.h5");
@@ -136,11 +136,11 @@ class Io : public testing::Test {
     file.commit();
     return path;
   }
-  /// The good case that most bad ones are a change of.
+  /// The valid case from which most invalid ones are derived.
   [[nodiscard]] std::string write_dot_case() const {
     return write_case({make_field<float>("a", {4}, {0, 1, 2, 3}), make_field<float>("b", {4}, {4, 5, 6, 7})});
   }
-  /// Adds a group /expected.
+  /// Adds the group /expected.
   static void add_expected(std::string const& path, std::vector<HostField> const& fields) {
     hdf5::File file(path, hdf5::File::Mode::modify);
     {
@@ -151,8 +151,8 @@ class Io : public testing::Test {
     }
     file.close();
   }
-  /// Adds a dataset or an attribute to /input as any other program might: `type` is what is stored, `data` is in
-  /// `memory_type`; the shape is empty for a scalar.
+  /// Adds a dataset or an attribute to /input as another program might write it: `type` is the stored type, and `data`
+  /// has `memory_type`. An empty shape means a scalar.
   static void add_raw(std::string const& path, std::string const& name, bool as_attribute, hid_t type,
                       hid_t memory_type, void const* data, std::vector<hsize_t> const& shape = {}) {
     hid_t const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
@@ -182,7 +182,7 @@ class Io : public testing::Test {
                             void const* data, std::vector<hsize_t> const& shape = {}) {
     add_raw(path, name, true, type, memory_type, data, shape);
   }
-  /// A fixed-length string as NumPy (null padded) or Fortran (space padded) stores it.
+  /// Adds a fixed-length string as written by NumPy (null padded) or Fortran (space padded).
   static void add_fixed_string(std::string const& path, std::string const& name, std::string const& stored,
                                H5T_str_t padding, H5T_cset_t characters = H5T_CSET_UTF8) {
     hid_t const type = H5Tcopy(H5T_C_S1);
@@ -233,7 +233,7 @@ TYPED_TEST(IoDtype, RunDtypeIsThatOfTheFields) {
   std::string const path =
       this->write_case({make_field<TypeParam>("a", {3}, {1, 2, 3}), make_field<TypeParam>("b", {3}, {4, 5, 6})});
   CaseFile const file(path);
-  if (std::is_same_v<TypeParam, std::int64_t>) {  // of counts, not of a run
+  if (std::is_same_v<TypeParam, std::int64_t>) {  // a dtype of counts, not of runs
     expect_says(user_error_of([&] { (void)file.run_dtype(make_app()); }), {path, "a is int64"});
   } else {
     EXPECT_EQ(file.run_dtype(make_app()), tessera::dtype_of<TypeParam>);
@@ -301,7 +301,7 @@ TEST_F(Io, DatasetsThatTheAppDoesNotReadAreLeftAlone) {
   EXPECT_EQ(CaseFile(path).run_dtype(make_app()), DType::float32);
 }
 
-// As h5py makes its float16.
+// float16 as h5py writes it.
 hid_t short_float(std::size_t exponent, std::size_t mantissa, std::size_t bias) {
   hid_t const type = H5Tcopy(H5T_IEEE_F32LE);
   H5Tset_fields(type, 15, mantissa, exponent, 0, mantissa);
@@ -310,7 +310,7 @@ hid_t short_float(std::size_t exponent, std::size_t mantissa, std::size_t bias) 
   return type;
 }
 
-// Every pattern of bits, written as others write them, and by Tessera, in either byte order.
+// Every bit pattern, written by Tessera and as others write it, in either byte order.
 template <class T>
 class IoShortFloat : public Io {
  protected:
@@ -384,7 +384,7 @@ TYPED_TEST(IoShortFloat, WritesWhatOthersRead) {
   hid_t const stored = H5Dget_type(dataset);
   hid_t const type = this->type_of_others();
   EXPECT_GT(H5Tequal(stored, type), 0);
-  // HDF5's own conversion agrees on what they are.
+  // HDF5's own conversion gives the same values.
   std::vector<float> floats(values.size());
   EXPECT_GE(H5Dread(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, floats.data()), 0);
   for (std::size_t i = 0; i < floats.size(); ++i) {
@@ -412,7 +412,7 @@ TEST_F(Io, SlabsCoverAShapeOnceAndInOrder) {
           flat = flat * shape[d] + offset[d];
           EXPECT_LE(offset[d] + count[d], shape[d]);
         }
-        EXPECT_EQ(flat, next);  // the slabs follow each other in memory
+        EXPECT_EQ(flat, next);  // the slabs are contiguous in memory
         EXPECT_GT(tessera::count_of(count), 0U);
         EXPECT_LE(4 * tessera::count_of(count), std::max<std::size_t>(4, max_bytes));
         next += tessera::count_of(count);
@@ -448,8 +448,8 @@ TEST_F(Io, ReadsAndWritesABox) {
   dataset.read(box.data(), DType::int32, {2, 4}, {2, 2});
   EXPECT_EQ(box, (std::vector<std::int32_t>{16, 17, -1, -2}));
 
-  EXPECT_THROW(dataset.read(box.data(), DType::int32, {3, 5}, {1, 2}), hdf5::Error);  // leaves the dataset
-  EXPECT_THROW(dataset.read(box.data(), DType::int32, {0}, {2}), hdf5::Error);        // rank
+  EXPECT_THROW(dataset.read(box.data(), DType::int32, {3, 5}, {1, 2}), hdf5::Error);  // outside the dataset
+  EXPECT_THROW(dataset.read(box.data(), DType::int32, {0}, {2}), hdf5::Error);        // wrong rank
   EXPECT_THROW(dataset.read(box.data(), DType::float32, {0, 0}, {1, 1}), hdf5::Error);
   EXPECT_THROW(dataset.write(box.data(), DType::float32, {0, 0}, {1, 1}), hdf5::Error);
   EXPECT_NO_THROW(dataset.read(nullptr, DType::int32, {4, 6}, {0, 0}));
@@ -537,7 +537,7 @@ TEST_F(Io, TruncatedAnywhere) {
 }
 
 TEST_F(Io, FileBehindAUserBlockIsHdf5Too) {
-  // HDF5 looks for its signature at 512, 1024 ... as well.
+  // HDF5 also looks for its signature at offsets 512, 1024 ...
   std::string const path = at("block.h5");
   hid_t const properties = H5Pcreate(H5P_FILE_CREATE);
   H5Pset_userblock(properties, 1024);
@@ -549,7 +549,7 @@ TEST_F(Io, FileBehindAUserBlockIsHdf5Too) {
 }
 
 TEST_F(Io, DamagedDataIsFoundWhileReading) {
-  // A checksummed dataset whose bytes were changed on disk: the file opens, the read fails.
+  // The bytes of a checksummed dataset were changed on disk: the file opens, but the read fails.
   std::string const path = write_case({});
   {
     hid_t const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
@@ -698,7 +698,7 @@ TEST_F(Io, NullDataspace) {
 TEST_F(Io, ExtentsThatNoMemoryHolds) {
   std::string const path = write_dot_case();
   {
-    // Chunked storage takes no space until it is written, so a small file can claim any extent.
+    // Chunked storage takes no space until it is written, so that a small file can claim any extent.
     hid_t const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
     hsize_t const extents[2] = {hsize_t{1} << 31, hsize_t{1} << 31};
     hsize_t const chunk[2] = {16, 16};
@@ -727,7 +727,7 @@ TEST_F(Io, DanglingLinkIsMissing) {
 
 // ------------------------------------------------------------------------- data that are not there
 
-/// Files whose /input/in HDF5 would fill with zeros.
+/// Files whose dataset /input/in HDF5 would fill with zeros.
 class MissingData : public Io {
  protected:
   static constexpr hsize_t extent = 8;
@@ -741,7 +741,8 @@ class MissingData : public Io {
     app.output_fields = [](DType dtype) { return std::vector<FieldSpec>{{"out", 1, dtype}}; };
   }
 
-  /// Makes a file with `name`, a vector of floats (or of `type`), by these properties; writes `written` elements of it.
+  /// Makes a file with the dataset `name`, a vector of floats (or of `type`), with these properties; writes `written`
+  /// elements.
   static void make(std::string const& path, std::string const& name, hid_t properties, hsize_t written,
                    hsize_t elements = extent, hid_t type = H5T_IEEE_F32LE) {
     hid_t const file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -767,7 +768,7 @@ class MissingData : public Io {
     H5Sclose(space);
     H5Pclose(links);
   }
-  /// A virtual dataset's properties, of sources with 4 elements each, or of the number given.
+  /// Returns the properties of a virtual dataset whose sources have 4 elements each, or the given number.
   struct Source {
     std::string file;
     std::string dataset = "data";
@@ -803,7 +804,7 @@ class MissingData : public Io {
   }
   [[nodiscard]] std::string path() const { return at("case.h5"); }
 
-  /// Nothing that looks at the data accepts the file.
+  /// Expects every function that looks at the data to refuse the file.
   void expect_refused(std::vector<std::string> parts) const {
     CaseFile const file(path());
     EXPECT_EQ(file.shape(field), Shape{extent});
@@ -830,14 +831,14 @@ TEST_F(MissingData, SourceFileOfAVirtualDataset) {
   make_case(virtual_of({{"a.h5"}, {"b.h5"}}));
   expect_refused({"is virtual and its source b.h5 is missing (there is no " + at("b.h5") + " and ",
                   "); put the file there, or store the data in this file"});
-  make(at("b.h5"), "data", H5P_DEFAULT, 4, 4);  // as it says
+  make(at("b.h5"), "data", H5P_DEFAULT, 4, 4);  // following the advice
   EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
   write_bytes(at("b.h5"), "no HDF5 file");
   expect_refused({"is virtual and its source b.h5 is missing (" + at("b.h5") + " cannot be opened: "});
   fs::remove(at("b.h5"));
   make_case(virtual_of({{"a.h5"}, {at("far/b.h5")}}));
   expect_refused({"its source " + at("far/b.h5") + " is missing (there is no " + at("far/b.h5") + " and "});
-  make(at("b.h5"), "data", H5P_DEFAULT, 4, 4);  // HDF5 finds it beside the file also then
+  make(at("b.h5"), "data", H5P_DEFAULT, 4, 4);  // HDF5 also searches the folder of the case file
   EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
 }
 
@@ -866,7 +867,7 @@ TEST_F(MissingData, SourceOfAnotherDtypeOrShape) {
   make(at("a.h5"), "data", H5P_DEFAULT, 9, 9);
   expect_refused({"its source data of a.h5 does not fit (its shape is [9]"});
 
-  // The last elements of a source, in each of the two ways to select them.
+  // The last elements of a source, selected in each of the two ways.
   hsize_t const all = 12;
   hsize_t const first = 4;
   hid_t const space = H5Screate_simple(1, &extent, nullptr);
@@ -890,13 +891,13 @@ TEST_F(MissingData, ElementsWithoutASource) {
        "chosen); map all of it, or create it with a fill value"});
   make_case(with_fill_value(virtual_of({{"a.h5"}})));
   EXPECT_EQ(expect_accepted(), (std::vector<float>{7, 7, 7, 7, 5, 5, 5, 5}));
-  // A source that is missing is no choice.
+  // A missing source is an error even with a fill value.
   fs::remove(at("a.h5"));
   expect_refused({"its source a.h5 is missing"});
 }
 
 TEST_F(MissingData, SourcesWithoutALimit) {
-  // Blocks of 4 elements, in as many files as there are.
+  // Blocks of 4 elements, in as many files as exist.
   hsize_t const start = 0;
   hsize_t const block = 4;
   hsize_t const count = H5S_UNLIMITED;
@@ -920,7 +921,7 @@ TEST_F(MissingData, SourcesWithoutALimit) {
   refused("its source block-0.h5 is missing");  // and the extent is 0
   for (std::string const name : {"block-0.h5", "block-1.h5", "block-2.h5"}) make(at(name), "data", H5P_DEFAULT, 4, 4);
   EXPECT_EQ(expect_accepted(), std::vector<float>(12, 7));
-  fs::remove(at("block-1.h5"));  // HDF5 would look one block further, or not; see H5Pset_virtual_printf_gap
+  fs::remove(at("block-1.h5"));  // whether HDF5 looks one block further depends on H5Pset_virtual_printf_gap
   std::vector<float> const first = expect_accepted();
   EXPECT_EQ(first, std::vector<float>(4, 7));
 }
@@ -957,7 +958,7 @@ TEST_F(MissingData, RawDataInAnotherFile) {
   expect_refused({"has 32 bytes, and 36 are needed"});
   write_bytes(raw, bytes);
   EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
-  // Two files, of which the second is missing. A relative name is one of the current directory.
+  // Two files, of which the second is missing. A relative name is relative to the current directory.
   fs::path const before = fs::current_path();
   fs::current_path(directory);
   hid_t const two = external("one.bin", 0, 16);
@@ -984,7 +985,7 @@ TEST_F(MissingData, ChunksThatWereNotWritten) {
   H5Pset_fill_time(never, H5D_FILL_TIME_NEVER);
   make_case(never, 6);
   expect_refused({"was written only in part"});
-  // All chunks, also the one at the end that is not full; filtered ones are smaller than what they hold.
+  // All chunks, including the partial one at the end; filtered chunks are smaller than their data.
   for (bool const filtered : {false, true}) {
     hid_t const properties = chunks_of(3);
     if (filtered) H5Pset_shuffle(properties);
@@ -1003,7 +1004,7 @@ TEST_F(MissingData, StorageThatWasNeverWritten) {
   H5Pset_layout(compact, H5D_COMPACT);
   make_case(compact, 8);
   EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
-  // Of an empty dataset nothing can be missing.
+  // An empty dataset cannot miss data.
   for (hid_t const properties : {H5Pcreate(H5P_DATASET_CREATE), chunks_of(3)}) {
     make(path(), "input/in", properties, 0, 0);
     EXPECT_EQ(expect_accepted(), std::vector<float>());
@@ -1107,11 +1108,11 @@ TEST_F(Io, BoolAttributes) {
   for (bool const value : {false, true}) {
     EXPECT_EQ(CaseFile(write_case({}, {{"exclusive", value}})).parameters(make_specs()),
               (ParameterMap{{"exclusive", value}}));
-    std::int64_t const integer = value ? 1 : 0;  // from languages without a bool in HDF5
+    std::int64_t const integer = value ? 1 : 0;  // from languages without an HDF5 type for bool
     EXPECT_EQ(CaseFile(write_case({}, {{"exclusive", integer}})).parameters(make_specs()),
               (ParameterMap{{"exclusive", value}}));
   }
-  // As h5py makes them, step by step.
+  // An enumeration as h5py makes it, step by step.
   std::string const path = write_case({});
   hid_t const type = H5Tenum_create(H5T_NATIVE_INT8);
   std::int8_t const no = 0;
@@ -1225,7 +1226,7 @@ TEST_F(Io, OutputIsAValidInputAgain) {
   std::string const path = at("out.h5");
   {
     OutputFile file(path);
-    EXPECT_FALSE(fs::exists(path));  // nothing under the final name before the commit
+    EXPECT_FALSE(fs::exists(path));  // the final name must not exist before the commit
     file.write_input({make_field<float>("a", {3}, {1, 2, 3}), make_field<float>("b", {3}, {4, 5, 6})},
                      {{"c", 2.5}, {"exclusive", true}});
     file.write("team_tree", "serial", {make_field<float>("out", {}, {32})});
@@ -1297,7 +1298,7 @@ TEST_F(Io, OutputThatCannotBeWritten) {
   std::string const missing = at("missing/out.h5");
   expect_says(user_error_of([&] { OutputFile file(missing); }), {missing, "there is no directory", "make it first"});
   expect_says(user_error_of([&] { OutputFile file("/dev/null"); }), {"/dev/null", "not a regular file"});
-  if (fs::exists("/proc/self")) {  // a directory that takes no files, not even from root
+  if (fs::exists("/proc/self")) {  // a directory in which not even root can create files
     expect_says(user_error_of([&] { OutputFile file("/proc/out.h5"); }), {"/proc/out.h5", "cannot write --output"});
   }
   EXPECT_TRUE(listing().empty());
@@ -1324,7 +1325,7 @@ TEST_F(Io, AFieldIsWrittenOnce) {
 
 // ------------------------------------------------------------------------------------------------- whole files
 
-/// Runs `body` in a child; returns how it ended, as the shell would say.
+/// Runs `body` in a child process; returns how it ended, as a shell would report it.
 template <class Body>
 int in_child(Body const& body) {
   pid_t const child = fork();
@@ -1359,7 +1360,7 @@ TEST_F(Io, ARunThatDiesLeavesTheOlderFileAndTheNextRemovesWhatItLeft) {
   EXPECT_NO_THROW((hdf5::File{path, hdf5::File::Mode::read}));
 }
 
-/// What a limit of the size of files does to --output: the message, and the files that are left.
+/// The effect of a file size limit on --output: the message, and the files that remain.
 std::string write_within(std::size_t limit, std::string const& path, HostField const& field) {
   std::signal(SIGXFSZ, SIG_IGN);
   struct rlimit const bytes{limit, limit};
@@ -1381,7 +1382,7 @@ TEST_F(Io, AFullDiskIsAMessageAndTheOlderFileStays) {
   int failed = 0;
   for (std::size_t limit = 0; limit < 256000; limit += 4000) {
     write_bytes(path, "precious");
-    // std::exit runs HDF5's own end, too.
+    // std::exit also runs HDF5's own cleanup.
     int const code = in_child([&] {
       std::string const message = write_within(limit, path, field);
       std::exit(message.empty() ? 0 : message.find("cannot write --output " + path) == 0 ? 1 : 3);
@@ -1446,7 +1447,7 @@ TEST_F(Io, WholeFileReplacesAFileAtOnce) {
 
 TEST_F(Io, OneWriterAtATime) {
   std::string const path = at("a.json");
-  fs::create_symlink("a.json", at("link.json"));  // to nothing yet
+  fs::create_symlink("a.json", at("link.json"));  // a link to a missing file
   {
     WholeFile const file("--json", path);
     for (std::string const& name : {path, at("./a.json"), at("link.json")}) {
@@ -1462,13 +1463,13 @@ TEST_F(Io, OneWriterAtATime) {
                 2);
     }
   }
-  EXPECT_NO_THROW(WholeFile("--json", path));  // it is free again
-  // Neither who was killed nor who never was holds it.
+  EXPECT_NO_THROW(WholeFile("--json", path));  // the lock is free again
+  // A process that was killed, or that never existed, does not hold the lock.
   EXPECT_EQ(in_child([&] { new WholeFile("--json", path); }), 0);
   EXPECT_TRUE(fs::exists(path + ".lock"));
   EXPECT_NO_THROW(WholeFile("--json", path));
   EXPECT_EQ(listing(), std::vector<std::string>{"link.json"});
-  // What is no lock is not overwritten.
+  // A file that is no lock is not overwritten.
   write_bytes(path + ".lock", "my notes\n");
   expect_says(user_error_of([&] { WholeFile("--json", path); }), {path + ".lock", "not a lock"});
   EXPECT_EQ(read_bytes(path + ".lock"), "my notes\n");
@@ -1571,7 +1572,7 @@ TEST_F(Io, GivenExpectedValuesAreNeverPassedOver) {
   H5Sclose(one);
   H5Fclose(file);
   refused(beside, {"attribute window of /input/a is not read", "move it"});
-  // Notes may be anywhere.
+  // Notes may stand anywhere.
   std::string const path = write_dot_case();
   {
     hdf5::File noted(path, hdf5::File::Mode::modify);

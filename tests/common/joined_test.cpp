@@ -1,4 +1,4 @@
-// References put together from parts: the same bits as the whole, whatever the parts are and whatever they have.
+// References joined from parts must equal the whole bit by bit, for any parts and any optional data in them.
 
 #include <tessera/verify/joined.hpp>
 
@@ -23,7 +23,7 @@ constexpr std::size_t cols = 3;
 
 std::vector<HostField> outputs_of(DType dtype) { return {{"y", dtype, {rows, cols}, nullptr}}; }
 
-// Values and bounds of any row: what each test varies.
+// Values and bounds of any row, varied by each test.
 using Number = double (*)(std::size_t i);
 
 ReferenceOfRows reference_of(Number value, Number scale, Number offset) {
@@ -81,13 +81,14 @@ TEST(JoinedReference, HasWhatItsPartsHave) {
       std::vector<ExpectedField> const joined =
           joined_reference(outputs_of(DType::float32), of_part, reference_of(parts.value, parts.scale, parts.offset));
       ASSERT_EQ(joined.size(), 1U);
-      // A value without bounds is rounded to the dtype: only its float is known, where a part with bounds lets it stay.
+      // A value without bounds is rounded to the dtype: only its float is known, but a part with bounds keeps the
+      // double.
       expect_whole(joined[0], parts.value, parts.scale, parts.offset, parts.narrow);
     }
   }
 }
 
-// Of double a value that is no float stays what it is.
+// A double that is no float is kept unchanged.
 TEST(JoinedReference, DoublesStayDoubles) {
   auto const joined = joined_reference(outputs_of(DType::float64), 10, reference_of(no_float, nullptr, nullptr));
   expect_whole(joined[0], no_float, nullptr, nullptr, false);
@@ -106,7 +107,7 @@ TEST(JoinedReference, OnePartStaysAsItIs) {
   EXPECT_EQ(joined[0].scale.size(), rows * cols);
 }
 
-// A part that is lost, too short or another field's is no reference.
+// A part that is missing, too short or of another field is no reference.
 TEST(JoinedReference, PartsMustBeWhatIsAskedFor) {
   auto const right = reference_of(whole_number, nullptr, nullptr);
   auto const spoilt = [&](auto const& spoil) {
@@ -133,7 +134,7 @@ TEST(SampledReference, AsksForTheSampleOnly) {
   auto const of_stretch = [&](std::size_t field, Stretch const& elements) {
     computed += elements.end - elements.begin;
     ExpectedField part = gather(whole.at(field), {elements});
-    if (elements.end < 2500) part.scale.clear();  // they are 0
+    if (elements.end < 2500) part.scale.clear();  // the scales are 0
     return part;
   };
   ExpectedField const sampled = sampled_reference(outputs_of(DType::float32), choose, of_stretch).at(0);

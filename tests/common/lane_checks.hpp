@@ -1,6 +1,6 @@
 #pragma once
-// Runs lane code and lets every lane check its own value: the same text on emulated lanes, called directly, and in a
-// kernel on each enabled space, where the lanes of a GPU are those of a warp.
+// Runs lane code and lets every lane check its own value. The same code runs on emulated lanes, called directly, and in
+// a kernel on each enabled space, where a GPU's lanes are those of a warp.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace tessera::test {
 
-/// What one lane of one thread found.
+/// The results of one lane of one thread.
 struct LaneTally {
   int done;
   int failed;
   int first_failed;
 };
 
-/// Equal in every byte.
+/// Compares all bytes.
 template <class T>
 [[nodiscard]] KOKKOS_FUNCTION bool equal_bytes(T const& a, T const& b) {
   auto const* const x = reinterpret_cast<unsigned char const*>(&a);
@@ -33,7 +33,7 @@ template <class T>
   return true;
 }
 
-/// The checks of one thread, numbered in the order in which they are made.
+/// The checks of one thread, numbered in the order of the calls.
 template <lane::Lanes L>
 class LaneChecker {
  public:
@@ -43,10 +43,10 @@ class LaneChecker {
   KOKKOS_FUNCTION LaneChecker(L const& lanes, LaneTally* tally) : lanes_(lanes), tally_(tally) {}
 
   [[nodiscard]] KOKKOS_FUNCTION L const& lanes() const { return lanes_; }
-  /// Checks so far.
+  /// Returns the number of checks made.
   [[nodiscard]] KOKKOS_FUNCTION int checks() const { return checks_; }
 
-  /// Lane i's value must be expected(i).
+  /// Expects lane i's value to be expected(i).
   template <class T, class Expected>
   KOKKOS_FUNCTION void holds(Value<T> const& value, Expected const& expected) {
     LaneTally* const tally = tally_;
@@ -55,7 +55,7 @@ class LaneChecker {
                 value);
     ++checks_;
   }
-  /// A value that is the same for all lanes must be `expected`, in each.
+  /// Expects a value that is uniform across lanes to be `expected` in each lane.
   template <class T>
   KOKKOS_FUNCTION void is(T const& found, T const& expected) {
     LaneTally* const tally = tally_;
@@ -75,7 +75,7 @@ class LaneChecker {
   int checks_ = 0;
 };
 
-/// One lane that missed a check or did not make it, in words. `checks`: one number a thread.
+/// Returns a text about one lane that failed or skipped a check. `checks`: number of checks per thread.
 template <int W>
 [[nodiscard]] std::optional<std::string> lane_problem(LaneTally const* tallies, int const* checks, int threads) {
   for (int thread = 0; thread < threads; ++thread) {
@@ -95,7 +95,7 @@ template <int W>
   return std::nullopt;
 }
 
-/// `body(LaneChecker&, seed)` on emulated lanes, without Kokkos' kernels.
+/// Runs `body(LaneChecker&, seed)` on emulated lanes, without a Kokkos kernel.
 template <int W, class Body>
 [[nodiscard]] std::optional<std::string> check_emulated(Body const& body) {
   std::vector<LaneTally> tallies(W, LaneTally{});
@@ -117,13 +117,13 @@ struct LaneKernel {
   KOKKOS_FUNCTION void operator()(typename Kokkos::TeamPolicy<Exec>::member_type const& team) const {
     int const thread = team.league_rank() * team.team_size() + team.team_rank();
     LaneChecker<Lanes> checker(Lanes{}, tallies.data() + thread * W);
-    // Another seed for each thread: a value from another thread's lanes would be a wrong one.
+    // Each thread has another seed, so that a value from another thread's lanes is wrong.
     body(checker, static_cast<std::uint64_t>(thread) + 2);
     Kokkos::single(Kokkos::PerThread(team), [&] { checks(thread) = checker.checks(); });
   }
 };
 
-/// The same in a kernel of `threads` threads a team.
+/// Runs the same in a kernel with `threads` threads per team.
 template <class Exec, int W, class Body>
 [[nodiscard]] std::optional<std::string> check_on_space(Body const& body, int threads) {
   constexpr int league = 3;
@@ -137,17 +137,18 @@ template <class Exec, int W, class Body>
   return std::nullopt;
 }
 
-/// True if a thread of the space can have W lanes: emulated ones on hosts, a warp's or a wavefront's at most on GPUs.
+/// Returns true if a thread of the space can have W lanes: emulated lanes on hosts, at most a warp or wavefront on
+/// GPUs.
 template <class Exec, int W>
 inline constexpr bool has_lanes = !is_gpu<Exec> || W <= (space_name<Exec>() == "cuda" ? 32 : 64);
 
-/// On emulated lanes and on every enabled space, with several team sizes.
+/// Runs on emulated lanes and on every enabled space, with several team sizes.
 template <int W, class Body>
 [[nodiscard]] std::optional<std::string> check_everywhere(Body const& body) {
   auto problem = check_emulated<W>(body);
   for_each_type(EnabledSpaces{}, [&]<class Exec>() {
     if constexpr (has_lanes<Exec, W>) {
-      // Odd numbers, too: the last warp of a team is then not full.
+      // Includes odd sizes, for which the last warp of a team is not full.
       for (int const threads : {1, 2, 3, 5, 8}) {
         int const most = is_gpu<Exec> ? 256 / W : Exec().concurrency();
         if (!problem && threads <= most) problem = check_on_space<Exec, W>(body, threads);
@@ -157,7 +158,7 @@ template <int W, class Body>
   return problem;
 }
 
-/// `body.template operator()<W>()` for all lane widths.
+/// Calls `body.template operator()<W>()` for all lane widths.
 template <class Body>
 void for_each_width(Body&& body) {
   body.template operator()<1>();

@@ -1,4 +1,4 @@
-// Lanes: every function of both models against what the documentation says a lane gets.
+// Lanes: every function of both models is compared with its documentation.
 
 #include <cstdint>
 #include <cstring>
@@ -19,7 +19,7 @@ struct Three {
   std::uint16_t x, y, z;
 };
 
-// A value of lane `lane`, other in each byte for each lane and seed.
+// Returns a value for lane `lane` that differs in each byte for each lane and seed.
 template <class T>
 [[nodiscard]] KOKKOS_FUNCTION T made(std::uint64_t seed, int lane) {
   std::uint64_t const words[2] = {random_bits(seed * 1000 + lane), random_bits(seed * 1000 + lane + 500)};
@@ -29,7 +29,7 @@ template <class T>
   return value;
 }
 
-// Values of T through everything that moves values.
+// Sends values of T through every function that moves values.
 template <class T>
 struct Moves {
   template <class L>
@@ -64,12 +64,12 @@ struct Moves {
       checker.template holds<T>(lanes.first_of(fixed, group),
                                 [&](int lane) { return made<T>(seed, lane / group * group); });
     }
-    // Nothing of this changed what was moved.
+    // None of these calls may change the moved values.
     checker.template holds<T>(fixed, [&](int lane) { return made<T>(seed, lane); });
   }
 };
 
-// Flags of all kinds through the votes.
+// Sends all kinds of flags through the votes.
 struct Votes {
   template <class L>
   KOKKOS_FUNCTION void operator()(LaneChecker<L>& checker, std::uint64_t seed) const {
@@ -101,7 +101,7 @@ struct Votes {
   }
 };
 
-// The words of the header: W = 4, values 1 2 3 4.
+// The examples in the header: W = 4, values 1 2 3 4.
 struct Documented {
   template <class L>
   KOKKOS_FUNCTION void operator()(LaneChecker<L>& checker, std::uint64_t) const {

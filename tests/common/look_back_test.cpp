@@ -26,7 +26,7 @@ namespace {
 
 using collective::TileState;
 
-// ---- Look-back, one step at a time: lanes that let something happen elsewhere each time they vote.
+// ---- Look-back step by step: each vote of the lanes lets another event happen.
 
 class Elsewhere {
  public:
@@ -47,7 +47,7 @@ class ObservedLanes : public lane::Emulated<W> {
   Elsewhere* elsewhere_;
 };
 
-// The memory of a look-back on the host, without a launch, so that tests can write to it as they like.
+// The memory of a look-back on the host, without a launch, so that tests can write to it.
 template <class V, class Word = std::uint64_t>
 struct HostLookBack {
   explicit HostLookBack(std::size_t tiles) : words(tiles), partial(tiles), inclusive(tiles) {
@@ -65,8 +65,8 @@ struct HostLookBack {
   std::uint32_t counter = 0;
 };
 
-// Tiles 0 to k - 1 publish, in a random order, a partial value, an inclusive one, or first the one and then the other;
-// tile 0 an inclusive one at last.
+// Tiles 0 to k - 1 publish in random order: a partial value, an inclusive value, or first a partial and later an
+// inclusive one. Tile 0 always ends with an inclusive value.
 template <class Op, class Word = std::uint64_t>
 class Publishers final : public Elsewhere {
  public:
@@ -77,7 +77,7 @@ class Publishers final : public Elsewhere {
     auto const inclusive = serial_inclusive(values, Op{});
     for (std::size_t tile = 0; tile < values.size(); ++tile) {
       std::uint64_t const bits = random_bits((seed << 20) + tile);
-      // Mostly partial values, or one would hardly ever look far back.
+      // Mostly partial values; otherwise tiles would hardly ever look far back.
       bool const knows_all = tile == 0 || bits % 64 < 3;
       Event const last{tile, knows_all ? TileState::inclusive : TileState::partial,
                        knows_all ? inclusive[tile] : values[tile]};
@@ -93,7 +93,7 @@ class Publishers final : public Elsewhere {
         std::swap((*events)[left - 1], (*events)[random_bits((seed << 20) + 500000 + left) % left]);
       }
     }
-    // Some are there before anybody asks.
+    // Some values are published before the first look.
     for (Event const& event : first_) publish(event);
   }
 
@@ -126,7 +126,7 @@ void expect_look_back_step_by_step() {
   for (std::size_t const tiles : {1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 64, 65, 130}) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
       HostLookBack<V, Word> memory(tiles + 1);
-      // What an earlier launch and one just before the epochs began anew left behind.
+      // Values left by an earlier launch, or by the last one before the epochs restarted.
       auto const stale = samples<Op>(tiles + 1, seed + 1000);
       std::uint32_t const epoch = seed % 2 ? 7 : 1;
       for (std::size_t tile = 0; tile <= tiles; ++tile) {
@@ -164,7 +164,7 @@ class Nothing final : public Elsewhere {
   int steps_ = 0;
 };
 
-// A tile is not held up by what lies before its nearest inclusive predecessor.
+// A tile must not wait for tiles before its nearest inclusive predecessor.
 TEST(LookBack, StopsAtTheNearestInclusiveTile) {
   for_each_width([]<int W>() {
     using Op = Multiply;
@@ -198,11 +198,11 @@ TEST(LookBack, PollSeesOnlyThisLaunch) {
   EXPECT_EQ(handle.poll(0).state, TileState::inclusive);
   EXPECT_TRUE(same(handle.poll(0).value, Matrix{9, 10, 11, 12}));
   EXPECT_EQ(handle.poll(1).state, TileState::absent);
-  // The partial value stays: somebody may still be reading it.
+  // The partial value stays, because another tile may still read it.
   EXPECT_TRUE(same(memory.partial[0], Matrix{5, 6, 7, 8}));
 }
 
-// The same of a value in one word of 16 bytes with its flag.
+// The same for a value that shares one 16-byte word with its flag.
 TEST(LookBack, AWordPairIsSeenWhole) {
   using V = Affine<std::uint32_t>;
   HostLookBack<V, collective::WordPair> memory(2);
@@ -235,7 +235,7 @@ TEST(LookBack, DocumentedExample) {
   EXPECT_EQ(handle.before(lane::Emulated<8>{}, 3, collective::Sum<int>{}), 12);
 }
 
-// ---- Look-back in kernels: a tile is one value; what lies before it is written down.
+// ---- Look-back in kernels: each tile is one value and writes down the sum of all previous tiles.
 
 template <class Exec, class Op>
 struct LookBackKernel {
@@ -257,11 +257,11 @@ struct LookBackKernel {
     Kokkos::single(Kokkos::PerTeam(team), [&] { shared() = look_back.next_tile(); });
     team.team_barrier();
     std::uint32_t const tile = shared();
-    if (tile >= values.extent(0)) return;  // the count of draws will say so
+    if (tile >= values.extent(0)) return;  // the count of draws will report this
     if (team.team_rank() == 0) {
       Op const op;
       V prefix = op.identity();
-      // Some tiles take their time, so that others find them absent.
+      // Some tiles are slow, so that others find them unpublished.
       V const value = delay(tile) == 0 ? op.identity() : values(tile);
       if (tile > 0) {
         publish(team, tile, TileState::partial, value);
@@ -281,7 +281,7 @@ struct LookBackKernel {
     Kokkos::single(Kokkos::PerThread(team), [&] { look_back.publish(tile, state, value); });
   }
 
-  // Never 0, but only after a while.
+  // Never 0, but stored with a delay.
   [[nodiscard]] KOKKOS_FUNCTION std::uint64_t delay(std::uint32_t tile) const {
     std::uint64_t bits = random_bits(seed + tile);
     int const steps = bits % 8 == 0 ? 500 : 0;
@@ -290,7 +290,7 @@ struct LookBackKernel {
   }
 };
 
-// One look-back object, launched again and again with other values.
+// One look-back object that is launched repeatedly with different values.
 template <class Exec, class Op>
 class RepeatedLookBack {
  public:
@@ -299,7 +299,7 @@ class RepeatedLookBack {
 
   explicit RepeatedLookBack(std::size_t tiles) : tiles_(tiles), look_back_("look_back", tiles) {}
 
-  /// `launches` launches one behind the other, without a wait between them.
+  /// Enqueues `launches` launches without waiting between them.
   [[nodiscard]] std::optional<std::string> run(int launches, int threads, std::uint64_t seed) {
     Exec const exec;
     std::vector<Kernel> kernels;
@@ -350,9 +350,9 @@ void expect_repeated_look_back() {
       objects.push_back(std::make_unique<RepeatedLookBack<Exec, Op>>(tiles));
     }
     constexpr int at_once = 8;
-    // Objects of all sizes take turns.
+    // Objects of all sizes alternate.
     for (int round = 0; round < 25; ++round) {
-      // Barriers of a host's team cost a slice of time each where there are more threads than cores: one round of them.
+      // With more threads than cores each barrier of a host's team costs a time slice, so one round is enough.
       int const most = is_gpu<Exec> ? 5 : round == 1 ? std::min(2, Exec().concurrency()) : 1;
       int const threads = 1 + round % most;
       for (auto const& object : objects) {
@@ -368,7 +368,7 @@ TEST(LookBack, PackedValuesThatRarelySayAnything) { expect_repeated_look_back<La
 TEST(LookBack, ValuesOfEightBytesInKernels) { expect_repeated_look_back<Compose<std::uint32_t>>(); }
 TEST(LookBack, WideValuesInKernels) { expect_repeated_look_back<Multiply>(); }
 
-// Every tile publishes, or counts as present if it has.
+// Every tile publishes, or counts as present if it has published.
 template <class Exec, class V>
 struct PublishOrCount {
   typename kernels::LookBackWorkspace<Exec, V>::Handle look_back;
@@ -389,7 +389,7 @@ template <class Exec>
   return count;
 }
 
-// After 2^30 launches the epochs begin anew; what the first ones left behind must not be taken for news then.
+// After 2^30 launches the epochs restart; values left by the first launches must not be read as new.
 TEST(LookBack, EpochsBeginAnew) {
 #if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "counts to 2^30, which takes too long in this build";
@@ -401,10 +401,10 @@ TEST(LookBack, EpochsBeginAnew) {
     auto const first = look_back.next_launch(exec);
     EXPECT_EQ((present<Exec>(first, tiles, true)), tiles);
     EXPECT_EQ((present<Exec>(look_back.next_launch(exec), tiles, false)), 0);
-    // Epochs 3 to 2^30 - 1, of launches that nobody makes.
+    // Epochs 3 to 2^30 - 1 are skipped.
     for (std::uint32_t launch = 3; launch < 1u << 30; ++launch) (void)look_back.next_launch(exec);
     EXPECT_EQ((present<Exec>(look_back.next_launch(exec), tiles, false)), 0);
-    EXPECT_EQ((present<Exec>(first, tiles, true)), tiles);  // the epoch is the first one again
+    EXPECT_EQ((present<Exec>(first, tiles, true)), tiles);  // the first epoch again
     EXPECT_EQ((present<Exec>(look_back.next_launch(exec), tiles, false)), 0);
   });
 }

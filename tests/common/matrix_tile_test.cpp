@@ -1,5 +1,5 @@
-// A matrix in tiles: each element in one tile and in one alone, whatever the shape and the order of tiles; and a tile
-// as a team loads it, with what lies outside of the matrix filled and not read.
+// A matrix in tiles: each element belongs to exactly one tile, for every shape and every order of tiles. A team that
+// loads a tile fills elements outside the matrix and does not read them.
 
 #include <algorithm>
 #include <cstddef>
@@ -57,7 +57,7 @@ TEST(MatrixTiles, CoverEachElementOnce) {
   }
 }
 
-// The examples of the headers.
+// The examples in the headers.
 TEST(MatrixTiles, OrderOfTiles) {
   MatrixTiles tiles{.rows = 2, .cols = 3};
   EXPECT_EQ(tiles.place(1).row, 0u);
@@ -126,7 +126,7 @@ TEST(MatrixTile, LoadsWhatIsInsideAndFillsTheRest) {
               for (int c = 0; c < stride; ++c) {
                 bool const inside = row + r < rows && col + c < cols;
                 int const value = inside ? 1000 + static_cast<int>((row + r) * cols + col + c) : fill;
-                // What lies between the rows of the tile stays as it was.
+                // Memory between the rows of the tile must stay unchanged.
                 ASSERT_EQ(tile[r * stride + c], c < width ? value : 5)
                     << rows << " x " << cols << " from " << row << ", " << col << ": " << r << ", " << c;
               }

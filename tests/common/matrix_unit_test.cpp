@@ -1,4 +1,4 @@
-// The matrix unit's model: every element is some lane's, and products are those of plain loops.
+// The model of the matrix unit: every element belongs to a lane, and products equal those of plain loops.
 
 #include <gtest/gtest.h>
 
@@ -57,8 +57,8 @@ TYPED_TEST(MatrixUnits, EachElementIsOneLanes) {
   EXPECT_EQ(*c.rbegin(), std::pair(15, Unit::cols - 1));
 }
 
-// What kernels take for granted: rows of a in groups, columns of b, by line; a quarter of depth, and of c's columns, by
-// four.
+// The layout that kernels assume: rows of a and columns of b follow the lane's line; a quarter of the depth and of c's
+// columns belongs to its group of four.
 TYPED_TEST(MatrixUnits, LinesAndFours) {
   using Unit = TypeParam;
   EXPECT_EQ(Unit::groups * Unit::lines, Unit::rows);
@@ -73,7 +73,7 @@ TYPED_TEST(MatrixUnits, LinesAndFours) {
       EXPECT_EQ(Unit::row_of_c(lane, i) % Unit::lines, Unit::line_of(lane));
       EXPECT_EQ(Unit::col_of_c(lane, i) / (Unit::cols / 4), Unit::four_of(lane));
     }
-    // An element of a meets the element of b of the same number: both are of the same k.
+    // Elements of a and b with the same number have the same k.
     for (int i = 0; i < Unit::B::elements; ++i) {
       int const of_a =
           std::is_same_v<typename FactorOf<Unit>::type, Tf32> ? i * Unit::groups : i / 2 * 2 * Unit::groups + i % 2;
@@ -108,14 +108,14 @@ TYPED_TEST(MatrixUnits, AddsTheProduct) {
       EXPECT_EQ(c.at[lane].at[i], sum);
     }
   }
-  auto product = c;  // whatever was there
+  auto product = c;  // the old values
   multiply(Unit{}, lanes, product, a, b);
   for (int lane = 0; lane < Unit::lanes; ++lane) {
     for (int i = 0; i < 4; ++i) EXPECT_EQ(product.at[lane].at[i], c.at[lane].at[i] - 1000);
   }
 }
 
-// Units of 64 lanes may flush, so the model does: what a kernel states must hold for that, too.
+// Units of 64 lanes may flush denormals, so the model does: the accuracy that a kernel states must hold for it.
 TEST(MatrixUnit, OfWavefrontsFlushes) {
   EXPECT_FALSE(MatrixUnit<Half>::flushes);
   using Unit = MatrixUnit<Half, 64>;
@@ -151,11 +151,11 @@ TEST(MatrixUnit, RoundsToElevenBits) {
   using Unit = MatrixUnit<Tf32>;
   EXPECT_TRUE(std::isfinite(to_tf32(Unit::largest)));
   EXPECT_EQ(to_tf32(Unit::smallest), Unit::smallest);
-  // Twice eleven bits are what float has less two.
+  // Two factors of eleven bits together lack two bits of float's precision.
   for (float value = 1; value < 2; value += 0x1.0f3p-12F) {
     float const high = to_tf32(value);
     EXPECT_LE(std::abs(value - high - to_tf32(value - high)), 0x1p-22F);
-    // What is left over has twelve bits: one is cut off.
+    // The remainder has twelve bits, of which one is truncated.
     EXPECT_LE(std::abs(value - high - cut_to_tf32(value - high)), 0x1p-23F);
     EXPECT_LE(cut_to_tf32(value), value);
     EXPECT_EQ(to_tf32(cut_to_tf32(value)), cut_to_tf32(value));

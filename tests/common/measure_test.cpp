@@ -1,4 +1,4 @@
-// Sampling with a clock that only launches move, and order statistics on known numbers.
+// Sampling with a fake clock that only launches advance, and order statistics on known numbers.
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,7 @@
 namespace tessera {
 namespace {
 
-// Writes down what is asked of it; each launch takes `launch_seconds` of a clock of its own, each fence
-// `fence_seconds`.
+// Records all calls. Each launch takes `launch_seconds` on the fake clock, each fence `fence_seconds`.
 class Recorder final : public RowRun {
  public:
   explicit Recorder(double launch_seconds, double fence_seconds = 0)
@@ -32,7 +31,7 @@ class Recorder final : public RowRun {
   void poison() override { log += 'p'; }
   void enqueue() override {
     log += 'e';
-    // The work is done by the time of the fence: what is not fenced is not measured.
+    // The time passes at the fence: without a fence the work is not measured.
     pending_ += in_turns.empty() ? launch_seconds_ : in_turns[launches % in_turns.size()];
     ++launches;
   }
@@ -59,7 +58,7 @@ class Recorder final : public RowRun {
   std::string log;
   double time = 0;
   std::size_t launches = 0;
-  std::vector<double> in_turns;  // seconds of the launches, again and again; empty: all take as long
+  std::vector<double> in_turns;  // seconds of the launches, repeated in turn; empty: all launches take the same time
 
  private:
   double launch_seconds_;
@@ -76,10 +75,11 @@ TEST(sampling, long_launches_are_sampled_one_by_one) {
   Samples const samples = sample(run, options(2, 4, 0), {}, run.clock());
   EXPECT_EQ(samples.seconds, std::vector<double>(4, 0.25));
   EXPECT_EQ(samples.batch, 1u);
-  EXPECT_EQ(samples.warmups, 3u);  // one of them to see how long a launch is
+  EXPECT_EQ(samples.warmups, 3u);  // one of them measures the length of a launch
   EXPECT_FALSE(samples.interrupted);
   EXPECT_EQ(run.launches, 7u);
-  // A launch that shows how long they are, warm-up, samples: a fence before each clock that starts and each that stops.
+  // One launch that measures the length, the warm-up, the samples: a fence before each start and each stop of the
+  // clock.
   EXPECT_EQ(run.log,
             "fteft"
             "ee"
@@ -98,13 +98,13 @@ TEST(sampling, at_least_min_time) {
 TEST(sampling, launches_of_seconds_are_few) {
   Recorder run(0.9);
   Samples const samples = sample(run, options(3, 10, 0.02), {}, run.clock());
-  EXPECT_EQ(samples.seconds.size(), 4u);  // 2.7 s is less than the 3 s of the default
+  EXPECT_EQ(samples.seconds.size(), 4u);  // 2.7 s is less than the default of 3 s
   EXPECT_EQ(samples.warmups, 0u);
   EXPECT_EQ(run.launches, 4u);
   Recorder longer(60);
   EXPECT_EQ(sample(longer, options(3, 10, 0.02), {}, longer.clock()).seconds.size(), fewest_timed_samples);
   EXPECT_EQ(longer.launches, fewest_timed_samples);
-  // Who asks for fewer gets them, and who asks for a time gets it.
+  // If fewer samples or a time are requested, the request is honoured.
   EXPECT_EQ(sample(longer, options(0, 1, 0), {}, longer.clock()).seconds.size(), 1u);
   EXPECT_EQ(sample(longer, options(0, 10, 300), {}, longer.clock()).seconds.size(), 5u);
 }
@@ -113,8 +113,8 @@ TEST(sampling, a_long_launch_that_was_timed_before_is_a_sample) {
   Recorder run(60);
   EXPECT_EQ(sample(run, options(3, 10, 0), {}, run.clock(), {}, 61).seconds, (std::vector<double>{61, 60, 60}));
   EXPECT_EQ(run.launches, 2u);
-  // But never the only one: the results of one of these launches are checked. Nor is a short one, which was not warmed
-  // up.
+  // It must not be the only sample, because the result of one of these launches is checked. A short launch is no
+  // sample, because it was not warmed up.
   EXPECT_EQ(sample(run, options(3, 1, 0), {}, run.clock(), {}, 61).seconds, (std::vector<double>{60}));
   Recorder quick(0.1);
   EXPECT_EQ(sample(quick, options(1, 3, 0), {}, quick.clock(), {}, 0.1).seconds.size(), 3u);
@@ -140,12 +140,12 @@ TEST(sampling, short_launches_go_in_batches_of_200_us) {
   EXPECT_GE(samples.batch, 100u);
   EXPECT_LE(samples.batch, 101u);
   EXPECT_EQ(samples.seconds.size(), 10u);
-  for (double const seconds : samples.seconds) EXPECT_NEAR(seconds, 2e-6, 1e-12);  // of one launch, not of the batch
+  for (double const seconds : samples.seconds) EXPECT_NEAR(seconds, 2e-6, 1e-12);  // per launch, not per batch
   EXPECT_EQ(run.launches, samples.warmups + 10 * samples.batch);
 }
 
 TEST(sampling, an_expensive_fence_does_not_hide_a_short_launch) {
-  // One launch with its fence takes 33 us, but a launch alone 3.
+  // A launch with its fence takes 33 us, the launch without it 3 us.
   Recorder run(3e-6, 30e-6);
   Samples const samples = sample(run, options(0, 10, 0), {}, run.clock());
   EXPECT_GT(samples.batch, 10u);
@@ -181,11 +181,11 @@ TEST(sampling, the_real_clock_moves_forward) {
 }
 
 TEST(noise, quartiles_further_apart_than_half_as_much_again) {
-  // Three samples of rows that stood in a digest as results.
+  // Three noisy samples from real rows.
   EXPECT_TRUE(is_noisy({97e-3, 19e-3, 38e-3}));
   EXPECT_TRUE(is_noisy({555e-3, 37e-3, 27e-3}));
-  EXPECT_FALSE(is_noisy({38e-3, 37e-3, 40e-3, 41e-3, 555e-3}));  // one that is far out is not many
-  // Quartiles 1.5 apart are not further apart than that.
+  EXPECT_FALSE(is_noisy({38e-3, 37e-3, 40e-3, 41e-3, 555e-3}));  // a single outlier does not make the samples noisy
+  // A ratio of exactly 1.5 between the quartiles is not noisy.
   EXPECT_FALSE(is_noisy({2, 2, 3, 3}));
   EXPECT_TRUE(is_noisy({2, 2, 3.001, 3.001}));
   EXPECT_FALSE(is_noisy({}));
@@ -207,18 +207,18 @@ TEST(noise, that_stays_takes_no_longer_than_max_time) {
   run.in_turns = {1e-3, 1e-3, 5e-3, 5e-3};
   SamplingOptions asked = options(0, 10, 0);
   asked.max_time = 0.045;
-  // Ten samples take 30 ms or a little less, the others 3 ms on average.
+  // Ten samples take 30 ms or slightly less, each further sample 3 ms on average.
   std::size_t const taken = sample(run, asked, {}, run.clock()).seconds.size();
   EXPECT_GE(taken, 14u);
   EXPECT_LE(taken, 17u);
   asked.max_time = 0.01;
-  EXPECT_LE(sample(run, asked, {}, run.clock()).seconds.size(), 4u);  // which is over already
+  EXPECT_LE(sample(run, asked, {}, run.clock()).seconds.size(), 4u);  // the time is already over
 }
 
 TEST(noise, that_passes_is_outweighed) {
   Recorder run(0);
   run.in_turns.assign(200, 1e-3);
-  std::fill_n(run.in_turns.begin(), 8, 9e-3);  // of these one shows how long launches are
+  std::fill_n(run.in_turns.begin(), 8, 9e-3);  // one of these determines the length of a launch
   Samples const samples = sample(run, options(0, 10, 0), {}, run.clock());
   EXPECT_FALSE(is_noisy(samples.seconds));
   EXPECT_GT(samples.seconds.size(), 20u);
@@ -228,7 +228,7 @@ TEST(noise, that_passes_is_outweighed) {
 TEST(noise, of_cold_launches_is_timed_with_the_eviction) {
   Recorder run(0);
   run.in_turns = {1e-6, 9e-6};
-  // Evicting takes a second: three more are what fits into 3 s.
+  // Each eviction takes a second: three more samples fit into 3 s.
   EXPECT_EQ(sample(run, options(0, 10, 0, true), {}, run.clock()).seconds.size(), 13u);
 }
 
@@ -256,7 +256,7 @@ TEST(load, of_all_processors_as_linux_has_it) {
 TEST(load, is_that_of_others) {
   if (!std::filesystem::exists("/proc/stat")) GTEST_SKIP() << "this system does not tell";
   LoadMeter const meter;
-  EXPECT_FALSE(meter.others({}));  // nothing is known so soon
+  EXPECT_FALSE(meter.others({}));  // too early to know
   pid_t const child = ::fork();
   if (child == 0) {
     for (unsigned volatile counter = 0;; counter = counter + 1) {
@@ -272,7 +272,7 @@ TEST(load, is_that_of_others) {
 }
 
 TEST(statistics, of_known_numbers) {
-  Statistics const s = statistics({7, 15, 36, 39, 40, 41});  // NumPy: percentile(x, [25, 50, 75])
+  Statistics const s = statistics({7, 15, 36, 39, 40, 41});  // as NumPy's percentile(x, [25, 50, 75])
   EXPECT_EQ(s.min, 7);
   EXPECT_DOUBLE_EQ(s.first_quartile, 20.25);
   EXPECT_DOUBLE_EQ(s.median, 37.5);
@@ -296,7 +296,7 @@ TEST(statistics, of_unsorted_and_few) {
   EXPECT_THROW((void)statistics({}), std::invalid_argument);
 }
 
-// Runs that take these times, one after the other; the last one again and again.
+// Runs that take these times in sequence; the last time repeats.
 Timings repeated(std::vector<double> const& seconds, std::size_t fewest, double until, std::size_t* runs = nullptr) {
   std::size_t count = 0;
   double now = 0;
@@ -318,7 +318,7 @@ TEST(repeat, until_the_best_time_is_reproduced) {
   EXPECT_EQ(result.best, 3);
   EXPECT_TRUE(result.reproduced);
   EXPECT_EQ(runs, 7u);
-  // A lucky run is not believed until there are others like it.
+  // A single fast run is not accepted until similar ones confirm it.
   result = repeated({3, 3, 2, 3, 3, 3, 2.09, 2.05}, 3, 1e9, &runs);
   EXPECT_EQ(result.best, 2);
   EXPECT_EQ(runs, 8u);
@@ -332,7 +332,7 @@ TEST(repeat, ends_in_time_and_says_that_it_is_not_sure) {
   EXPECT_EQ(runs, 4u);
   EXPECT_EQ(result.best, 2);
   EXPECT_FALSE(result.reproduced);
-  EXPECT_EQ(repeated({5}, 7, 0, &runs).best, 5);  // there is a figure, whatever the time
+  EXPECT_EQ(repeated({5}, 7, 0, &runs).best, 5);  // there is always a figure, whatever the time limit
   EXPECT_EQ(runs, 1u);
 }
 
@@ -342,18 +342,18 @@ TEST(repeat, tells_whether_the_best_run_was_undisturbed) {
 }
 
 TEST(roofs, implausible_ones_are_seen) {
-  // Measured on a machine that others were compiling on.
+  // Measured on a machine that was compiling at the same time.
   Roofs roofs{.copy_bytes_per_second = 2e10, .triad_bytes_per_second = 2.2e10, .read_bytes_per_second = 1.9e10};
   roofs.peak_operations_per_second = {48e9, 188e9, 27e9};
   EXPECT_EQ(implausible(roofs), "the peak of double is above that of float");
-  roofs.peak_operations_per_second = {292e9, 156e9, 106e9};  // of a Xeon
+  roofs.peak_operations_per_second = {292e9, 156e9, 106e9};  // values of a Xeon
   EXPECT_EQ(implausible(roofs), "");
-  roofs.peak_operations_per_second = {55e12, 1e12, 27e12};  // GPUs for graphics have hardly any double
+  roofs.peak_operations_per_second = {55e12, 1e12, 27e12};  // graphics GPUs are slow in double
   EXPECT_EQ(implausible(roofs), "");
   roofs.read_bytes_per_second = 6e10;
   roofs.triad_bytes_per_second = 0.9e10;
   EXPECT_EQ(implausible(roofs), "read bandwidth is far above copy, triad is far below copy");
-  EXPECT_EQ(implausible(Roofs()), "");  // what is not known is not implausible
+  EXPECT_EQ(implausible(Roofs()), "");  // unknown roofs are plausible
 }
 
 }  // namespace

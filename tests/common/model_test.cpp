@@ -1,5 +1,5 @@
-// The model that says a time before the run: its parts by hand, and what it says of ranks held against a run on two
-// GPUs.
+// The model that predicts times before a run: its parts are compared with hand calculations, its traffic with a run on
+// two GPUs.
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ TEST(Model, one_rank_is_the_roof_and_a_launch) {
   EXPECT_DOUBLE_EQ(large.moving, 8.0 * (1 << 30) / 1e12);
   EXPECT_DOUBLE_EQ(large.seconds(), large.moving + 4e-6);
   EXPECT_EQ(large.bound(), "memory");
-  // What fits into a cache takes that one's bandwidth.
+  // Data that fit into a cache use its bandwidth.
   EXPECT_DOUBLE_EQ(predict(dot(125000), alone, 1, machine(), {}, false).moving, 1e6 / 8e12);
   EXPECT_DOUBLE_EQ(predict(dot(1250000), alone, 1, machine(), {}, false).moving, 1e7 / 4e12);
   EXPECT_NEAR(machine().bandwidth(std::sqrt(1e6 * 1e7)), 6e12, 1e3);
@@ -66,9 +66,9 @@ TEST(Model, ranks_take_a_share_and_speak) {
   EXPECT_DOUBLE_EQ(many.moving, 8.0 * (1 << 20) / machine().bandwidth(8.0 * (1 << 20)));
   EXPECT_DOUBLE_EQ(many.launching, 2 * 4e-6 + 5e-6);
   EXPECT_DOUBLE_EQ(many.talking, 10 * 2e-6 + 4 * 1023 / 1e10);
-  // On a host all bytes go through one memory.
+  // On a single host all bytes go through the same memory.
   EXPECT_DOUBLE_EQ(predict(dot(1 << 30), talk, 1024, machine(), link, true).moving, 8.0 * (1 << 30) / 1e12);
-  // Five rows are work for five ranks.
+  // Five rows keep at most five ranks busy.
   ModelCase rows{"softmax", DType::float32, {8e9, 0}, {{5, 200000000}}, {{5, 200000000}}, {}};
   EXPECT_DOUBLE_EQ(talk_of(rows, 4)->share, 0.4);
   EXPECT_DOUBLE_EQ(talk_of(rows, 100)->share, 0.2);
@@ -85,7 +85,7 @@ TEST(Model, where_scaling_stops) {
   Limit const thousand = limit(1000);
   EXPECT_FALSE(thousand.never);
   EXPECT_GT(thousand.weak_efficiency, 0.9);
-  // Half the time is 8 n / 1e12 = 13 us + words: 10 of 2 us, and 4 bytes of each of the others.
+  // Half of the time is 8 n / 1e12; the other half is 13 us + 10 latencies of 2 us + 4 bytes from each other rank.
   double const others = 13e-6 + 20e-6 + 4 * 999 / 1e10;
   std::size_t expected = 1;
   while (static_cast<double>(8 * expected) / 1e12 < others) expected *= 2;
@@ -94,7 +94,7 @@ TEST(Model, where_scaling_stops) {
   EXPECT_LT(limit(100000).weak_efficiency, thousand.weak_efficiency);
 }
 
-// Bytes, messages and launches of the variants `distributed` as two GPUs counted them.
+// Bytes, messages and launches of the variants `distributed`, as counted in a run on two GPUs.
 TEST(Model, what_ranks_say_is_what_a_run_on_two_gpus_counted) {
   std::set<std::string> seen;
   for (std::string const name : {"two-2p28-each", "two-2p28-each-bulk", "two-2p20-2p24"}) {
@@ -103,7 +103,7 @@ TEST(Model, what_ranks_say_is_what_a_run_on_two_gpus_counted) {
       if (row["status"] != "passed") continue;
       json const& of = report["input"].at(row["case"].get<std::size_t>());
       ModelCase c{row["app"], DType::float32, {row["bytes"], row["flops"]}, {}, {}, {}};
-      // The report's objects are read in the order of their names, which is not that of the fields.
+      // JSON objects are sorted by name, but the model needs the order of the fields.
       auto const shapes = [&](json const& fields, std::vector<std::string> const& order) {
         std::vector<Shape> result;
         for (std::string const& field : order) result.push_back(fields.at(field));
@@ -128,19 +128,19 @@ TEST(Model, what_ranks_say_is_what_a_run_on_two_gpus_counted) {
       seen.insert(app);
       EXPECT_EQ(talk.all_messages, row["ranks"]["messages"].get<double>());
       double const bytes = row["ranks"]["bytes_sent"];
-      // Which elements partition moves depends on the data, by little.
+      // The elements that partition moves depend slightly on the data.
       EXPECT_NEAR(talk.all_bytes, bytes, app == "partition" ? 5e-3 * bytes : 0);
       EXPECT_LE(talk.bytes, std::max(talk.all_bytes, 1.0));
       double launches = 0;
       for (json const& kernel : row["kernels"]) launches += kernel["launches"].get<double>();
-      EXPECT_NEAR(talk.launches, launches, app == "layernorm_linear_backward" ? 1 : 0);  // 6 where k is not split
+      EXPECT_NEAR(talk.launches, launches, app == "layernorm_linear_backward" ? 1 : 0);  // 6 if k is not split
     }
   }
   EXPECT_EQ(seen.size(), 26u);
 }
 
-// As a run counted them, `embedding --table rows --size N` on 2 and on 7 ranks of one machine. One index in 64 asks for
-// nothing.
+// Counted in a run of `embedding --table rows --size N` on 2 and on 7 ranks of one machine. One index in 64 is outside
+// the table and needs no row.
 TEST(Model, what_ranks_say_of_a_table_in_rows) {
   struct Counted {
     std::size_t ranks;
@@ -162,7 +162,7 @@ TEST(Model, what_ranks_say_of_a_table_in_rows) {
 
 TEST(Model, machines_are_read_from_reports) {
   auto const two = read_machines(data_folder + "nvidia-h200-x2/two-2p28-each.json");
-  // The roofs of two ranks are added up in their report; of a rank they are half.
+  // The report adds up the roofs of two ranks; each rank has half.
   EXPECT_NEAR(two.at("cuda").roofs.copy_bytes_per_second, 4.2e12, 0.1e12);
   auto const cpu = read_machines(data_folder + "intel-xeon-2.json");
   std::vector<Level> const& levels = cpu.at("openmp").levels;

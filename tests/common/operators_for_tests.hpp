@@ -1,7 +1,7 @@
 #pragma once
-// Operators that notice a wrong order, a lost or doubled element and a missing identity: associative, with identity,
-// not commutative. Each names its Value and makes some from bits. All values are exact, trivially copyable and without
-// padding, so that results are compared byte by byte.
+// Operators that reveal a wrong order, a lost or doubled element and a missing identity: associative, with identity,
+// not commutative. Each defines its Value and makes values from random bits. All values are exact, trivially copyable
+// and without padding, so that results can be compared byte by byte.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace tessera::test {
 
-/// 64 bits that look random, one word for each counter (splitmix64).
+/// Returns 64 pseudorandom bits for a counter (splitmix64).
 [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint64_t random_bits(std::uint64_t counter) {
   std::uint64_t z = counter * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -31,7 +31,8 @@ struct Affine {
   Word b;
 };
 
-/// Composition: the earlier map first. With 2-byte words a value is 4 bytes (look-back packs it), with 4-byte words 8.
+/// Composition, the earlier map first. With 2-byte words a value has 4 bytes (which look-back packs), with 4-byte words
+/// 8.
 template <class Word>
 struct Compose {
   using Value = Affine<Word>;
@@ -45,7 +46,7 @@ struct Compose {
     return {static_cast<Word>(a * earlier.a % prime), static_cast<Word>((a * earlier.b % prime + b) % prime)};
   }
   [[nodiscard]] KOKKOS_FUNCTION static Value sample(std::uint64_t bits) {
-    // Never a = 0: such a map would forget all that went before.
+    // Never a = 0: such a map would discard all previous values.
     return {static_cast<Word>(1 + (bits >> 32) % (prime - 1)), static_cast<Word>((bits & 0xffffffffu) % prime)};
   }
 };
@@ -55,7 +56,7 @@ struct Matrix {
   std::uint32_t a, b, c, d;
 };
 
-/// The product, modulo a prime. 16 bytes a value.
+/// The product modulo a prime; a value has 16 bytes.
 struct Multiply {
   using Value = Matrix;
   static constexpr std::uint64_t prime = 2147483647u;
@@ -66,7 +67,7 @@ struct Multiply {
             sum_of_products(x.c, y.a, x.d, y.c), sum_of_products(x.c, y.b, x.d, y.d)};
   }
   [[nodiscard]] KOKKOS_FUNCTION static Matrix sample(std::uint64_t bits) {
-    // Nearly always invertible: a product forgets nothing.
+    // Nearly always invertible, so that a product depends on all factors.
     return {static_cast<std::uint32_t>(bits % prime), static_cast<std::uint32_t>((bits >> 32) % prime),
             static_cast<std::uint32_t>((bits >> 16) % prime), 1};
   }
@@ -77,7 +78,7 @@ struct Multiply {
   }
 };
 
-/// The last value that is not zero. Few values say anything, so that a lost one is missed at once, from far away.
+/// The last nonzero value. Few values are nonzero, so that losing one is visible immediately and from far away.
 struct LastNonZero {
   using Value = std::int32_t;
 
@@ -90,7 +91,7 @@ struct LastNonZero {
   }
 };
 
-/// A segmented sum: an operator of the suite itself.
+/// A segmented sum, which is an operator of the suite itself.
 struct SegmentedSum : collective::SegmentedOperator<std::int32_t, collective::Sum<std::int32_t>> {
   using Value = collective::Segmented<std::int32_t>;
 
@@ -99,20 +100,20 @@ struct SegmentedSum : collective::SegmentedOperator<std::int32_t, collective::Su
   }
 };
 
-/// A sum modulo 2^64, for collectives that ask for an operator that commutes.
+/// A sum modulo 2^64, for collectives that require a commutative operator.
 struct WrappingSum : collective::Sum<std::uint64_t> {
   using Value = std::uint64_t;
 
   [[nodiscard]] KOKKOS_FUNCTION static Value sample(std::uint64_t bits) { return bits; }
 };
 
-/// Equal in every byte (so NaN equals itself, and -0 is not 0).
+/// Compares all bytes, so that NaN equals itself and -0 differs from 0.
 template <class T>
 [[nodiscard]] bool same(T const& a, T const& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
-/// The first place where they differ, in words; nothing if they are the same.
+/// Returns a text about the first difference, or nothing if there is none.
 template <class T>
 [[nodiscard]] std::optional<std::string> difference(std::vector<T> const& found, std::vector<T> const& expected) {
   if (found.size() != expected.size()) {
@@ -124,7 +125,7 @@ template <class T>
   return std::nullopt;
 }
 
-/// n values of an operator; other ones for each seed.
+/// Returns n values for an operator; each seed gives other values.
 template <class Op>
 [[nodiscard]] std::vector<typename Op::Value> samples(std::size_t n, std::uint64_t seed) {
   std::vector<typename Op::Value> values(n);
@@ -132,7 +133,7 @@ template <class Op>
   return values;
 }
 
-/// From left to right, one by one.
+/// Combines all values from left to right.
 template <class T, class Op>
 [[nodiscard]] T serial_reduce(std::vector<T> const& values, Op const& op) {
   T result = op.identity();
@@ -140,7 +141,7 @@ template <class T, class Op>
   return result;
 }
 
-/// Element i holds values 0 to i.
+/// Element i combines values 0 to i.
 template <class T, class Op>
 [[nodiscard]] std::vector<T> serial_inclusive(std::vector<T> const& values, Op const& op) {
   std::vector<T> result;
@@ -149,7 +150,7 @@ template <class T, class Op>
   return result;
 }
 
-/// Element i holds values 0 to i - 1.
+/// Element i combines values 0 to i - 1.
 template <class T, class Op>
 [[nodiscard]] std::vector<T> serial_exclusive(std::vector<T> const& values, Op const& op) {
   std::vector<T> result;
@@ -161,7 +162,7 @@ template <class T, class Op>
   return result;
 }
 
-/// Fills memory with what no computation would leave there: 0xa5... or another byte pattern for each seed.
+/// Fills memory with 0xa5..., or with another byte pattern for each seed, which no computation would leave there.
 template <class T>
 void poison(std::vector<T>& values, std::uint64_t seed) {
   if (!values.empty()) std::memset(values.data(), 0xa5 + static_cast<int>(seed % 7), values.size() * sizeof(T));

@@ -1,4 +1,4 @@
-// The suite's own operators, and that those of the tests are what the tests take them for.
+// The suite's own operators, and the properties that the tests assume for their operators.
 
 #include <cmath>
 #include <cstdint>
@@ -147,7 +147,7 @@ void expect_associative_with_identity() {
     ASSERT_TRUE(same<typename Op::Value>(op(a, op.identity()), a)) << i;
     if (!same<typename Op::Value>(op(a, b), op(b, a))) ++disagreements;
   }
-  // Not commutative, or the tests that use it would not see a wrong order.
+  // They must not be commutative; otherwise tests could not see a wrong order.
   EXPECT_GT(disagreements, 200);
 }
 

@@ -1,4 +1,4 @@
-// Packs of elements: loops over them, stores past the caches; and what finds a matrix' rows: divisions, tiles, pieces.
+// Packs of elements: loops over them and streaming stores; finding the rows of a matrix: divisions, tiles, pieces.
 
 #include <algorithm>
 #include <cstddef>
@@ -28,7 +28,7 @@ TEST(Divider, DividesEverythingBelow2To63) {
   divisors.insert(divisors.end(), {641, 6700417, 1000003, 4294967291, 999999999989, top - 1, top, top + 1});
   for (std::uint64_t const divisor : divisors) {
     collective::Divider const divide(divisor);
-    std::uint64_t const last = top / divisor * divisor;  // where errors show first: around the largest multiples
+    std::uint64_t const last = top / divisor * divisor;  // errors appear first around the largest multiples
     for (std::uint64_t const base : {std::uint64_t{0}, divisor, 2 * divisor, top / 2 / divisor * divisor, last, top}) {
       for (std::uint64_t offset = 0; offset < 4; ++offset) {
         for (std::uint64_t const value : {base + offset, base - offset}) {
@@ -42,7 +42,7 @@ TEST(Divider, DividesEverythingBelow2To63) {
 
 using Host = Kokkos::DefaultHostExecutionSpace;
 
-/// Counts the calls for each element, and how many of them were for packs.
+/// Counts the calls per element, and how many of them were for packs.
 struct CountCalls {
   int* calls;
   int* packs;
@@ -114,11 +114,11 @@ TEST(RowTiles, AreOfEqualWidth) {
   EXPECT_EQ(kernels::row_tiles(100, 10, 64).tile_rows, 6);
   EXPECT_EQ(kernels::row_tiles(2, 10, 64).tile_rows, 2);
   EXPECT_EQ(kernels::row_tiles(100, 130, 64).tile_cols, 64);
-  // Not 8192 and 8.
+  // The shape must not become 8192 and 8.
   EXPECT_EQ(kernels::row_tiles(1, 8200, 8192).tile_cols, 4128);
 }
 
-/// A team of one thread writes each piece's number of columns to where it begins.
+/// A team of one thread writes the number of columns of each piece to the piece's begin.
 struct MarkPieces {
   collective::MatrixTiles tiles;
   int piece;
@@ -138,8 +138,9 @@ TEST(RowTiles, FallIntoPieces) {
   EXPECT_EQ(marks, (std::vector<int>{3, 0, 0, 2, 0, 3, 0, 0, 2, 0}));
 }
 
-// Of kernels by the device's instructions, of hosts by the compiler's or by integers: the same number of every pattern,
-// and of floats around and between them. half_test.cpp compares the host's with plain arithmetic.
+// Conversions in kernels use the device's instructions, on hosts the compiler's or integer arithmetic. They must agree
+// for every bit pattern and for floats around and between them. half_test.cpp compares the host's conversions with
+// plain arithmetic.
 template <class T>
 void conversions_in_kernels_are_the_hosts() {
   using Exec = Kokkos::DefaultExecutionSpace;
@@ -150,7 +151,7 @@ void conversions_in_kernels_are_the_hosts() {
   Kokkos::parallel_for(
       "tessera::test::to_float", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(0, patterns),
       KOKKOS_LAMBDA(std::size_t i) { as_floats(i) = T::from_bits(static_cast<std::uint16_t>(i)); });
-  // Every 1024th float: all exponents, and ties of Half and BFloat16 with both of their neighbours.
+  // Every 1024th float: all exponents, and ties of Half and BFloat16 with both neighbours.
   auto const float_at = KOKKOS_LAMBDA(std::size_t i) {
     auto const bits = static_cast<std::uint32_t>(i << 10);
     return Kokkos::bit_cast<float>(i % 4 == 0 ? bits : i % 4 == 1 ? bits - 1023 : bits - 1025);

@@ -1,6 +1,5 @@
 #pragma once
-// Products of matrices of which everything is known, for the tests of the kernels that make them. All matrices lie just
-// before memory that cannot be read.
+// Matrix products with known results, for tests of product kernels. All matrices end at guard pages.
 
 #include <cstddef>
 #include <limits>
@@ -35,7 +34,7 @@ template <class T>
   return static_cast<T>(i * step % 13) - static_cast<T>(std::numeric_limits<T>::is_signed ? 5 : 0);
 }
 
-// What a load of a may do: a new value from the old one, its row and its place along k. One row becomes infinite.
+// A load operation for a: the new value depends on the old one, the row and k. One row becomes infinite.
 template <class T>
 struct TimesRowPlusK {
   static constexpr bool changes = true;
@@ -84,7 +83,7 @@ class Product {
     of_k = of_k_.last(e.k);
     bias = bias_.last(e.n);
     for (std::size_t i = 0; i < e.m * e.k; ++i) a[i] = small<T>(i, 7);
-    // Of one sign where a row of a becomes infinite: then its sums are infinite and no NaN.
+    // b has one sign if a row of a becomes infinite, so that its sums are infinite and not NaN.
     for (std::size_t i = 0; i < e.k * e.n; ++i) b[i] = Form::Load::changes ? static_cast<T>(1 + i % 4) : small<T>(i, 5);
     for (std::size_t i = 0; i < e.m; ++i) factors[i] = static_cast<T>(1 + i % 3);
     if (std::is_floating_point_v<T> && e.m > 2) {
@@ -130,7 +129,7 @@ class Product {
     return wrong;
   }
 
-  static constexpr T held = static_cast<T>(-77);  // what c has before
+  static constexpr T held = static_cast<T>(-77);  // initial value of c
 
   T* a;
   T* b;
@@ -149,7 +148,7 @@ class Product {
   GuardedArray<T> bias_;
 };
 
-// Around the edges of blocks and steps; with Width above 1 only multiples of it along k and n.
+// Extents around the edges of blocks and steps; with Width above 1, k and n are multiples of Width.
 inline std::vector<Extents> const any_extents = {
     {1, 1, 1},    {1, 1, 0},    {3, 200, 0},   {1, 150, 9},   {150, 1, 17},   {5, 7, 8},     {64, 64, 16},
     {65, 63, 15}, {63, 65, 33}, {128, 128, 8}, {127, 129, 7}, {129, 127, 25}, {131, 67, 16}, {257, 131, 31}};
@@ -157,7 +156,7 @@ inline std::vector<Extents> const packs_extents = {{1, 4, 4},     {1, 4, 0},    
                                                    {150, 4, 20},  {64, 64, 16},  {65, 60, 12},   {63, 68, 36},
                                                    {128, 128, 8}, {127, 132, 4}, {129, 124, 28}, {257, 260, 44}};
 
-/// A View of a matrix by rows, or of its transpose.
+/// Returns a View of a row-major matrix, or of its transpose.
 template <class T>
 [[nodiscard]] auto by_rows(T* data, std::size_t rows, std::size_t cols, bool transposed = false) {
   using Matrix = Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;

@@ -1,6 +1,6 @@
 // The matrix product: a GPU's kernels under a team that runs its lanes in the worst order, with copies that arrive at
-// the earliest and at the latest moment, a host's panels and the choice between them under Kokkos. All matrices lie
-// just before memory that cannot be read.
+// the earliest and at the latest moment; the panels of hosts and the choice of kernel under Kokkos. All matrices end at
+// guard pages.
 
 #include <algorithm>
 #include <cstddef>
@@ -39,7 +39,7 @@ void expect_kernel(int lanes, std::vector<Extents> const& all_extents) {
       product.renew();
       std::string const what = text_of(e) + ", " + name_of(order);
       for (int rank = 0; rank < kernel.league_size(); ++rank) {
-        // Poison: NaN, or a large integer.
+        // Poison: NaN or a large integer.
         std::fill(scratch.begin(), scratch.end(), static_cast<char>(-1));
         std::optional<std::string> const error = team.run(order, 1, [&](AdversarialTeam::Member const& member) {
           kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
@@ -69,7 +69,7 @@ TEST(ProductTile, LargeOfDoubleByElements) { expect_tiles<double, LargeOfDouble,
 TEST(ProductTile, LargeOfDoubleByPacks) { expect_tiles<double, LargeOfDouble, 2>(packs_extents); }
 TEST(ProductTile, SmallOfDoubleByPacks) { expect_tiles<double, Small, 2>(packs_extents); }
 
-// What is read by packs lies side by side along m or k.
+// Extents in whole packs along m and along k.
 std::vector<Extents> const all_packs_extents = {{4, 4, 4},     {4, 8, 0},      {132, 4, 12},  {64, 64, 16},
                                                 {68, 60, 20},  {128, 128, 8},  {132, 124, 4}, {124, 132, 28},
                                                 {260, 68, 36}, {128, 256, 12}, {4, 132, 100}};
@@ -84,7 +84,7 @@ TEST(ProductTile, TransposedAByPacks) {
   expect_tiles<float, Small, 4, TransposedA>(all_packs_extents);
   expect_tiles<double, LargeOfDouble, 2, TransposedA>(all_packs_extents);
   expect_tiles<double, Small, 2, TransposedA>(all_packs_extents);
-  // Along k nothing is read by packs.
+  // Nothing is read in packs along k.
   expect_tiles<float, Large, 4, TransposedA>({{4, 4, 1}, {128, 132, 7}, {132, 124, 9}});
 }
 TEST(ProductTile, TransposedBByElements) {
@@ -126,13 +126,13 @@ void expect_streams(std::vector<Extents> const& all_extents) {
   expect_kernel<Stream<T, Shape, Form, Copies>, T, Form>(Shape::lanes, all_extents);
 }
 
-// Those of GemmTuning; and one with two slices in scratch.
+// The shapes of GemmTuning, and one with two slices in scratch.
 using LargeStream = kernels::StreamShape<128, 256, 8, 8, 16, 3, 1, 1, true>;
 using MiddleStream = kernels::StreamShape<64, 128, 16, 8, 8, 3, 2, 1>;
 using SmallStream = kernels::StreamShape<64, 64, 16, 8, 8, 3, 2, 3>;
 using ShortStream = kernels::StreamShape<64, 64, 8, 8, 8, 2, 1, 3>;
 
-// Slices: none, one, as many as there are places, more; short ones of all lengths.
+// Numbers of slices: none, one, as many as there are stages, more; short slices of all lengths.
 std::vector<Extents> const stream_extents = {{1, 4, 4},    {1, 4, 0},      {3, 200, 0},    {150, 4, 20},
                                              {64, 64, 16}, {65, 60, 12},   {128, 256, 24}, {127, 132, 8},
                                              {63, 68, 36}, {129, 260, 44}, {130, 128, 52}};
@@ -156,7 +156,7 @@ TEST(ProductStream, OfTransposedOperands) {
   expect_streams<float, SmallStream, TransposedB>(stream_extents);
   expect_streams<float, LargeStream, TransposedB, Early>(stream_extents);
   expect_streams<float, MiddleStream, TransposedBoth>(all_packs_extents);
-  // What is not turned is not read by packs along k.
+  // The operand that is not transposed is not read in packs along k.
   expect_streams<float, LargeStream, TransposedA>({{4, 4, 1}, {128, 132, 7}, {132, 124, 9}});
 }
 TEST(ProductStream, ChangesWhatItStores) {
@@ -172,7 +172,7 @@ struct WaitsTooLittle : Late {
     Late::wait<N + 1>();
   }
 };
-// Copies also what lies outside of k, as if it were there.
+// Mistake: also copies elements beyond k.
 struct IgnoresTheMask : Early {
   template <int Bytes>
   KOKKOS_FUNCTION void copy_async(void* to, void const* from, bool) const {
@@ -180,7 +180,7 @@ struct IgnoresTheMask : Early {
   }
 };
 
-// Of a product without a short tile: what is outside of k is then inside of the matrices, but for the last row.
+// A product without a short tile: elements beyond k lie inside the matrices, except in the last row.
 template <class Shape, class Copies>
 [[nodiscard]] std::size_t wrong_by_copies(Extents const& e) {
   using Kernel = Stream<float, Shape, PlainProduct, Copies>;
@@ -188,7 +188,7 @@ template <class Shape, class Copies>
   Kernel const kernel(product.a, product.b, product.c, e.m, e.n, {.k = e.k, .size = e.k});
   AdversarialTeam team(Shape::lanes);
   std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));
-  // Only the first tile: what it reads too much of is in the matrices.
+  // Runs only the first tile, whose excessive reads stay inside the matrices.
   std::optional<std::string> const error = team.run(Order::ascending, 1, [&](AdversarialTeam::Member const& member) {
     kernel(LeagueMember(member, 0, scratch.data(), static_cast<int>(scratch.size())));
   });
@@ -202,14 +202,14 @@ TEST(BrokenProductStream, WaitsTooLittle) {
   EXPECT_GT((wrong_by_copies<ShortStream, WaitsTooLittle>(e)), 0u);
 }
 TEST(BrokenProductStream, IgnoresTheMask) {
-  // The other rows of tiles are behind it, and slices enough.
+  // Other rows of tiles follow, and there are enough slices.
   Extents const e{128, 64, 36};
   std::size_t const of_others = 64 * 64;
   EXPECT_EQ((wrong_by_copies<SmallStream, Early>(e)), of_others);
   EXPECT_GT((wrong_by_copies<SmallStream, IgnoresTheMask>(e)), of_others);
 }
 
-// Every part of k gets its own matrix of sums.
+// Each part of k has its own matrix of partial sums.
 template <class Kernel>
 void expect_parts(int lanes) {
   Extents const e{68, 132, 40};

@@ -1,4 +1,4 @@
-// The JSON document and the table.
+// The JSON report and the table.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -84,7 +84,7 @@ RowReport a_row(Status status = Status::passed) {
     row.samples.seconds = {2.75e-6, 2e-6, 2.25e-6, 3e-6};
     row.samples.batch = 50;
     row.samples.warmups = 12;
-    // Of the 2.5 us that it takes, moving its bytes takes 0.75 and computing 0.1.
+    // Of its 2.5 us the data movement takes 0.75 us and the computation 0.1 us.
     row.roofs.copy_bytes_per_second = 32768 / 2.5e-6 / 0.75;
     row.roofs.read_bytes_per_second = 32768 / 2.5e-6 / 0.5;
     row.roofs.peak_operations_per_second[0] = 4096 / 2.5e-6 / 0.1;
@@ -166,7 +166,7 @@ TEST_F(InDirectory, document_has_the_keys_and_units) {
   EXPECT_DOUBLE_EQ(row["share_of_roof"].get<double>(), 0.75);
   EXPECT_EQ(row["unit"], "multiply_add");
   EXPECT_EQ(row["unit_products"], 1);
-  EXPECT_EQ(row["samples_seconds"], json::array({2.75e-6, 2e-6, 2.25e-6, 3e-6}));  // as they came
+  EXPECT_EQ(row["samples_seconds"], json::array({2.75e-6, 2e-6, 2.25e-6, 3e-6}));  // in the order of measurement
   EXPECT_EQ(row["launches_per_sample"], 50);
   EXPECT_EQ(row["warmup_launches"], 12);
   EXPECT_EQ(row["worst_error_in_bounds"], 0.25);
@@ -200,7 +200,7 @@ TEST(roofs, the_lower_of_peak_and_bandwidth_binds) {
   Roofs roofs;
   EXPECT_TRUE(std::isnan(roofs.least_seconds(100, 100, roofs.peak(DType::float32))));
   roofs.copy_bytes_per_second = 100;
-  EXPECT_EQ(roofs.least_seconds(100, 1e9, unknown), 1);  // no peak is known
+  EXPECT_EQ(roofs.least_seconds(100, 1e9, unknown), 1);  // the peak is unknown
   roofs.peak_operations_per_second = {50, 10, 400};
   EXPECT_EQ(roofs.least_seconds(100, 100, roofs.peak(DType::float32)), 2);
   EXPECT_EQ(roofs.least_seconds(100, 100, roofs.peak(DType::float64)), 10);
@@ -226,20 +226,20 @@ TEST(roofs, a_row_is_compared_with_its_own_unit) {
   };
   EXPECT_DOUBLE_EQ(share_of(Unit::multiply_add), 0.1);
   EXPECT_DOUBLE_EQ(share_of(Unit::tf32), 0.04);
-  EXPECT_DOUBLE_EQ(share_of(Unit::tf32, 3), 0.12);  // three products for one of the result
+  EXPECT_DOUBLE_EQ(share_of(Unit::tf32, 3), 0.12);  // three products per product of the result
   EXPECT_DOUBLE_EQ(share_of(Unit::half), 0.02);
   EXPECT_DOUBLE_EQ(share_of(Unit::bfloat16), 0.01);
   EXPECT_EQ(share_text(row), "1.0% of roof");
   row.dtype = DType::float64;
   EXPECT_DOUBLE_EQ(share_of(Unit::multiply_add), 0.2);
 
-  // Where bandwidth binds the unit says nothing.
+  // If bandwidth is the limit, the unit does not matter.
   row.roofs.copy_bytes_per_second = 32768 / 2.5e-6 / 0.75;
   row.unit = Unit::tf32;
   EXPECT_DOUBLE_EQ(row.share_of_roof(), 0.75);
   EXPECT_FALSE(row.compute_bound());
   EXPECT_EQ(share_text(row), "75% of copy");
-  // A peak that nobody measured leaves no roof: that of bandwidth is not what bounds such a row.
+  // Without a measured peak there is no roof, because bandwidth does not limit this row.
   row.roofs.matrix_peak_operations_per_second = {unknown, rate, rate};
   EXPECT_TRUE(std::isnan(row.share_of_roof()));
   EXPECT_TRUE(std::isnan(row.share_of_peak()));
@@ -291,7 +291,7 @@ TEST_F(InDirectory, machine_file_is_read_as_it_was_written) {
   EXPECT_TRUE(std::isnan(found.roofs.matrix_peak(Unit::bfloat16)));
   EXPECT_EQ(found.roofs.launch_and_fence_seconds, 2e-6);
 
-  // A file of an older release says nothing of matrix units.
+  // A file of an older release does not contain matrix units.
   json older = read(path("m.json"));
   json& its_space = older["spaces"]["openmp"];
   ASSERT_EQ(its_space.erase("matrix_peak_operations_per_second"), 1u);
@@ -299,7 +299,7 @@ TEST_F(InDirectory, machine_file_is_read_as_it_was_written) {
   Roofs const of_older = read_machine_file(path("older.json")).at("openmp").roofs;
   EXPECT_EQ(of_older.peak(DType::float32), 3e12);
   for (Unit const unit : matrix_units) EXPECT_TRUE(std::isnan(of_older.matrix_peak(unit)));
-  // One that says less than it should, or something else, is refused.
+  // A file with missing or invalid entries is refused.
   for (json const& wrong : {json{{"tf32", 1e14}}, json{{"tf32", -1}, {"half", 1}, {"bfloat16", 1}}, json(1)}) {
     its_space["matrix_peak_operations_per_second"] = wrong;
     std::ofstream(path("older.json")) << older;
@@ -330,7 +330,7 @@ TEST_F(InDirectory, machine_files_that_are_none_are_refused) {
   EXPECT_TRUE(has(refused(head + R"({"device": "x", "copy_bytes_per_second": "fast"}}})"), "no positive number"));
   EXPECT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   for (std::string const& none : {path("pipe"), path("."), std::string("/dev/null")}) {
-    EXPECT_THROW((void)read_machine_file(none), UserError) << none;  // and waits for nobody
+    EXPECT_THROW((void)read_machine_file(none), UserError) << none;  // must not wait for data
   }
 }
 
@@ -338,7 +338,7 @@ TEST_F(InDirectory, machine_files_that_are_none_are_refused) {
 // --baseline
 // ---------------------------------------------------------------------------------------------------------------------
 
-// A report of one rank: cases of 1024 and of 4096 elements, each by two variants, and more that must not be taken.
+// A report of one rank: cases of 1024 and 4096 elements with two variants each, and further rows that must not be used.
 class OneRank : public InDirectory {
  protected:
   OneRank() {
@@ -410,11 +410,11 @@ TEST_F(OneRank, has_the_row_of_the_same_case_and_variant) {
   EXPECT_EQ(find(1024, "distributed")->seconds, 2);
   EXPECT_EQ(find(4096, "distributed")->seconds, 8);
   EXPECT_EQ(find(4096, "distributed", "cuda")->seconds, 0.4);
-  // Else that of the fastest, which is named; not one that failed, or that began with cold caches.
+  // Otherwise the fastest row is used and named; failed rows and rows with cold caches do not count.
   EXPECT_EQ(find(4096, "ring")->variant, "distributed");
   EXPECT_EQ(find(4096, "plain")->variant, "plain");
   EXPECT_EQ(find(4096, "ring", "openmp", true)->variant, "cold");
-  // The fastest is one that is not noisy, if there is one; who names a noisy one gets it.
+  // The fastest row that is not noisy is preferred; a noisy row is used if it is named.
   EXPECT_EQ(find(8192, "ring")->variant, "quiet");
   EXPECT_FALSE(find(8192, "ring")->noisy);
   EXPECT_TRUE(find(8192, "noisy")->noisy);
@@ -445,7 +445,7 @@ TEST_F(OneRank, has_the_row_of_the_same_case_and_variant) {
   of.parameters["tile"] = std::int64_t{16};
   EXPECT_EQ(baseline.find({of, 1024, "distributed", "openmp"})->seconds, 0.5);
 
-  // A file goes by its name, and by its shapes where they are known.
+  // A file is identified by its name, and by its shapes if they are known.
   of = a_case();
   of.source = "here/case.h5";
   EXPECT_EQ(baseline.find({of, {}, "distributed", "openmp"}), std::nullopt);
@@ -462,19 +462,19 @@ TEST_F(OneRank, gives_the_efficiency_of_several) {
   row.ranks.count = 4;
   row.bytes = 32768;
   row.flops = 4096;
-  // Strong scaling: 4096 elements take one rank 8 s; four could take 2.
+  // Strong scaling: 4096 elements take one rank 8 s; ideally, four ranks take 2 s.
   row.samples.seconds = {2};
   EXPECT_DOUBLE_EQ(efficiency_of(row, *find(4096, "distributed")), 1);
   row.samples.seconds = {5};
   EXPECT_DOUBLE_EQ(efficiency_of(row, *find(4096, "distributed")), 0.4);
-  // Weak scaling: each of the four has what takes one rank 2 s.
+  // Weak scaling: each of the four ranks has the work that takes one rank 2 s.
   EXPECT_DOUBLE_EQ(efficiency_of(row, *find(1024, "distributed")), 0.4);
   row.samples.seconds = {2.5};
   EXPECT_DOUBLE_EQ(efficiency_of(row, *find(1024, "distributed")), 0.8);
-  // Where the work grows faster than the size: each of the four has twice that of the one.
+  // If the work grows faster than the size, each of the four ranks has twice the work of one rank.
   row.flops = 8192;
   EXPECT_DOUBLE_EQ(efficiency_of(row, *find(1024, "distributed")), 1.6);
-  // Bytes, where nothing is computed.
+  // Without operations the bytes count.
   row.flops = 0;
   EXPECT_DOUBLE_EQ(efficiency_of(row, {.variant = "distributed", .seconds = 2, .work = 8192}), 0.8);
   row.bytes = 0;
@@ -562,9 +562,9 @@ TEST_F(InDirectory, an_old_report_stays_until_there_is_a_row) {
 
 TEST_F(InDirectory, writing_takes_a_twentieth_of_the_time_however_many_rows) {
   double time = 0;
-  Report report(path("r.json"), [&time] { return time += 0.5; });  // a writing takes 0.5, a row 0.5
+  Report report(path("r.json"), [&time] { return time += 0.5; });  // writing the report takes 0.5 s, a row 0.5 s
   report.add_row(a_row());
-  EXPECT_EQ(read(path("r.json"))["rows"].size(), 1u);  // the first at once
+  EXPECT_EQ(read(path("r.json"))["rows"].size(), 1u);  // the first row is written at once
   for (int i = 0; i < 19; ++i) report.add_row(a_row());
   EXPECT_EQ(report.writings(), 1u);
   report.add_row(a_row());
@@ -579,7 +579,7 @@ TEST_F(InDirectory, writing_takes_a_twentieth_of_the_time_however_many_rows) {
   EXPECT_EQ(read(path("r.json"))["rows"].size(), 24u);
   EXPECT_EQ(report.writings(), 4u);
   report.flush();
-  EXPECT_EQ(report.writings(), 4u);  // nothing new
+  EXPECT_EQ(report.writings(), 4u);  // there is nothing new
   report.add_row(a_row());
   report.finish();
   EXPECT_EQ(read(path("r.json"))["rows"].size(), 25u);
@@ -830,7 +830,7 @@ TEST(noise, is_in_the_table_and_its_columns_line_up) {
   EXPECT_TRUE(has(spread, "  2.50 us        4   2.00 us   2.19 us   2.81 us        1.00     13.1"));
   EXPECT_TRUE(has(spread, " ~2.50 us        5   1.25 us   2.50 us   10.0 us       ~1.50     13.1"));
   EXPECT_TRUE(has(spread, "        -        -         -         -         -           -        -"));
-  EXPECT_EQ(longest_line(spread), 128u + 51);  // the note has as much room as without
+  EXPECT_EQ(longest_line(spread), 128u + 51);  // the note has the same width as without a spread
 }
 
 TEST(table, reasons_that_differ_in_numbers_are_of_one_kind) {
@@ -871,7 +871,7 @@ TEST(table, a_reason_of_skips_is_said_once_for_an_app) {
             "    why: rows of 1000 elements (lanes hold 64), and the like\n"
             "  skipped in 8 of 9 cases: seldom\n"
             "    why: odd\n");
-  table.begin_app(app, {&good});  // the next one does not say it again
+  table.begin_app(app, {&good});  // the next app does not repeat it
   EXPECT_EQ(out.str().find("skipped: good"), out.str().rfind("skipped: good"));
 }
 
@@ -910,10 +910,10 @@ TEST(table, has_no_flops_column_without_flops_and_cuts_long_notes) {
   std::string const last = out.str().substr(out.str().rfind("  good"));
   EXPECT_EQ(last.size(), 129u);
   EXPECT_TRUE(has(last, "xxx...\n"));
-  EXPECT_TRUE(has(out.str(), "op=sum,\n    tile=8, moves"));  // a long line is broken
+  EXPECT_TRUE(has(out.str(), "op=sum,\n    tile=8, moves"));  // a long line is wrapped
 }
 
-// A mini-app of the digest: one with that name and these rows' names.
+// A mini-app in the digest, with this name and rows of these names.
 App named_app(std::string_view name) {
   App app;
   app.info = {name, "out[i] = a[i] + c"};
@@ -927,7 +927,7 @@ CaseReport large_case() {
   return report;
 }
 
-// A row of large_case that reaches that share of copy bandwidth.
+// A row of large_case that reaches this share of copy bandwidth.
 RowReport large_row(std::string const& variant, double share, std::string const& space = "openmp") {
   RowReport row = a_row();
   row.variant = variant;
@@ -960,7 +960,7 @@ TEST(digest, a_line_says_what_was_verified_and_the_best_of_the_largest_case) {
   of.digest.begin_case(large_case(), "size 2^24");
   of.digest.add_row(large_row("good", 0.25), "");
   of.digest.add_row(large_row("other", 0.5), "");
-  // Faster, and in a cache: small cases say nothing about speed.
+  // Faster, but in a cache: small cases do not measure speed.
   of.digest.begin_case(a_case(), "small.h5");
   RowReport small = a_row();
   small.case_index = 1;
@@ -1001,7 +1001,7 @@ TEST(digest, the_best_is_not_noisy_unless_all_are) {
   of.digest.end_app();
   EXPECT_TRUE(has(of.out.str(), "best quiet 25% of copy\n"));
   EXPECT_EQ(of.digest.slowest().second, "25% of copy");
-  // As in a digest that called 6.4% of copy the best: it is marked, and no reason to look at that mini-app.
+  // A row at 6.4% of copy bandwidth may be the best: it is marked, but is no reason to look at the mini-app.
   DigestOf only;
   only.digest.begin_app(app, 1, {&only.good});
   only.digest.begin_case(large_case(), "size 2^24");
@@ -1036,7 +1036,7 @@ TEST(digest, where_operations_bind_the_share_is_of_the_roof) {
   EXPECT_EQ(share_text(row), "");
   EXPECT_EQ(share_text(large_row("good", 0.0312)), "3.1% of copy");
   EXPECT_EQ(share_text(large_row("good", 1.05)), "105% of copy");
-  EXPECT_EQ(share_text(large_row("good", 1.99)), "199% of copy*");  // no memory gives that
+  EXPECT_EQ(share_text(large_row("good", 1.99)), "199% of copy*");  // no memory is that fast
 }
 
 TEST(digest, the_verdict_in_words) {
@@ -1069,7 +1069,7 @@ TEST(digest, rows_that_measure_different_things_have_no_best) {
   own.bytes *= 2;
   of.digest.add_row(own, "");
   of.digest.add_row(large_row("good", 0.5), "");
-  EXPECT_TRUE(has(of.out.str() + of.end(), "best good 50%"));  // one with work of its own does not compete
+  EXPECT_TRUE(has(of.out.str() + of.end(), "best good 50%"));  // a row with work of its own does not compete
   DigestOf roofline;
   roofline.digest.begin_app(app, 1, {&of.good});
   roofline.digest.begin_case(large_case(), "x");

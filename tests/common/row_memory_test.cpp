@@ -1,4 +1,4 @@
-// The memory of rows: guards, poison, and results that are kept and compared where they lie.
+// The memory of rows: guards, poison, and results that are kept and compared in place.
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ class RowMemory : public ::testing::TestWithParam<std::string> {
   }
 };
 
-// Some values are others, at both ends and between, and then all are what they were.
+// Changes some values at both ends and in between, then restores them.
 TEST_P(RowMemory, OtherValuesForAWhile) {
   for (std::size_t const n : {0, 1, 1000, 1 << 20, (1 << 20) + 1, 3 * (1 << 20) + 7, 1 << 24}) {
     std::vector<std::uint32_t> const values(n, 7);
@@ -52,7 +52,7 @@ TEST_P(RowMemory, OtherValuesForAWhile) {
       if (n == 0) continue;
       EXPECT_EQ(now.front(), 0);
       EXPECT_EQ(now.back(), 0);
-      // In each hundredth of a large field.
+      // One value in each hundredth of a large field.
       for (std::size_t part = 0; n >= 100 && part < 100; ++part) {
         auto const begin = now.begin() + static_cast<std::ptrdiff_t>(part * n / 100);
         EXPECT_NE(std::ranges::count(begin, now.begin() + static_cast<std::ptrdiff_t>((part + 1) * n / 100), 0U), 0);
@@ -63,7 +63,7 @@ TEST_P(RowMemory, OtherValuesForAWhile) {
   }
 }
 
-// One bit is enough, wherever it is, in each of several fields.
+// A single different bit must be found, anywhere and in each of several fields.
 TEST_P(RowMemory, OneBitIsNotTheSame) {
   for (std::size_t const n : {1, 2, 31, 1025, 65537, (1 << 20) + 3}) {
     GuardedFields fields(space(), {{"a", 1, DType::float32}, {"b", 1, DType::float64}, {"c", 1, DType::int64}},
@@ -93,7 +93,7 @@ TEST_P(RowMemory, OneBitIsNotTheSame) {
   }
 }
 
-// Bits are compared, not values: two zeros differ, a NaN is the same as itself.
+// Bits are compared, not values: +0 and -0 differ, and a NaN equals itself.
 TEST_P(RowMemory, ComparesBits) {
   GuardedFields fields(space(), {{"out", 1, DType::float32}}, {{3}});
   fields.poison();
@@ -113,7 +113,7 @@ TEST_P(RowMemory, EmptyFields) {
   EXPECT_TRUE(fields.same_bits(kept));
 }
 
-// A comparison is also a look at the guards, as fetching is.
+// A comparison also checks the guards, as fetching does.
 TEST_P(RowMemory, GuardsAreLookedAt) {
   for (std::ptrdiff_t const at : {std::ptrdiff_t{-256}, std::ptrdiff_t{-1}, std::ptrdiff_t{400}, std::ptrdiff_t{655}}) {
     GuardedFields fields(space(), {{"out", 1, DType::float32}}, {{100}});
@@ -127,7 +127,7 @@ TEST_P(RowMemory, GuardsAreLookedAt) {
   }
 }
 
-// More bytes than 32 bits count: on a GPU, whose memory is fast.
+// More bytes than 32 bits can count; only on a GPU, whose memory is fast.
 TEST_P(RowMemory, LastBitOfMoreThanFourGigabytes) {
   if (is_host_space(space())) GTEST_SKIP() << "a host takes seconds for it";
   std::size_t const n = (std::size_t{1} << 30) + 5;

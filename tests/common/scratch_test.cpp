@@ -13,7 +13,7 @@
 namespace tessera::test {
 namespace {
 
-/// Every team reverses its tile through two arrays in scratch: what a thread reads, another one wrote.
+/// Every team reverses its tile through two arrays in scratch: each thread reads elements that another thread wrote.
 template <class Exec>
 struct Reverse {
   using Policy = Kokkos::TeamPolicy<Exec>;

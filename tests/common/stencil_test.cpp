@@ -1,5 +1,5 @@
-// Stencils that look ahead: on rows in registers and on tiles in scratch, arrays and segments of every length; nothing
-// read past the array, and every barrier needed.
+// Stencils that look ahead, on rows in registers and on tiles in scratch, for arrays and segments of every length.
+// Nothing may be read past the array, and every barrier must be needed.
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +18,7 @@
 namespace tessera::test {
 namespace {
 
-// Says which elements it has seen, and how many it was to see.
+// Records which elements it received, and how many it should receive.
 template <int Reach>
 struct Seen {
   static constexpr int reach = Reach;
@@ -59,7 +59,7 @@ TEST(Segments, ExampleOfTheHeader) {
   EXPECT_FALSE(collective::Segments(8, 0).part(4).is_uncut(5));
 }
 
-// Where positions need more than 32 bits, only the next segment's end counts.
+// If positions need more than 32 bits, only the end of the next segment counts.
 TEST(Segments, OfMoreThan32Bits) {
   std::size_t const n = std::size_t{1} << 40;
   for (std::size_t const segment : {std::size_t{1} << 35, (std::size_t{1} << 35) - 7, (std::size_t{1} << 30) + 1}) {
@@ -77,7 +77,7 @@ TEST(Segments, OfMoreThan32Bits) {
   }
 }
 
-// A part of an array has the segments of the whole, wherever it begins.
+// A part of an array has the segments of the whole array, wherever it begins.
 TEST(Segments, OfAPart) {
   std::size_t const n = 40;
   for (std::size_t const segment : {1, 2, 3, 7, 19, 20, 39, 40, 41, 1000}) {
@@ -140,7 +140,7 @@ struct PacksOf {
   static constexpr int pack = N;
 };
 
-// Every team of the league, one after the other in the same scratch, in every order of threads.
+// Runs every team of the league, one after another in the same scratch, in every order of threads.
 template <int Reach, int N>
 void expect_tiles_in_any_order(int threads, int tile) {
   using Kernel = kernels::detail::ScratchStencilKernel<AdversarialSpace, std::int32_t, Seen<Reach>, PacksOf<N>>;

@@ -1,4 +1,4 @@
-// tessera study: which launches a study is, and what is refused in a file.
+// tessera study: the launches of a study, and the errors in its file.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ std::string complaint(std::string const& json) {
   return "none";
 }
 
-// Everything but `what`.
+// Everything except `what`.
 std::string with(std::string const& what) {
   return R"({"schema": "tessera-study/1", "name": "mine", "apps": ["dot", "map"])" + (what.empty() ? "" : ", " + what) +
          "}";
@@ -65,7 +65,7 @@ TEST(Study, the_launcher_starts_the_ranks) {
   EXPECT_EQ(text_of(steps[0]), "dot --size-per-rank 1000");
   EXPECT_EQ(text_of(steps[1]), "mpirun -n 4 : dot --size-per-rank 1000");
   EXPECT_EQ(steps[1].name, "dot-1000-each-r4-1");
-  // One that was named starts one rank, too: it may bind it.
+  // A launcher given by name is also used for one rank, because it may bind processes.
   set(study, "launcher", "srun -n {ranks} --label='{ranks} of \"all\"'", "--launcher");
   steps = steps_of(study);
   EXPECT_EQ(steps[0].launcher, (Words{"srun", "-n", "1", "--label=1 of \"all\""}));
@@ -122,7 +122,7 @@ TEST(Study, a_broken_file_is_said_in_one_message) {
   for (auto const& [json, message] : cases) {
     EXPECT_NE(complaint(json).find(message), std::string::npos) << json << "\n" << complaint(json);
   }
-  // Just not too much.
+  // The largest accepted value.
   EXPECT_EQ(complaint(with(R"("sizes_per_rank": "2^61", "ranks": 3)")), "none");
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The collectives that scan or reduce a tile in scratch, as cases of one test: how much scratch, the call, what is
-// right. The same cases run under AdversarialTeam and under Kokkos' teams.
+// Collectives that scan or reduce a tile in scratch, as cases of one test: scratch size, call, expected result. The
+// same cases run under AdversarialTeam and under Kokkos' teams.
 
 #include <cstddef>
 #include <string>
@@ -22,10 +22,10 @@
 
 namespace tessera::test {
 
-/// What a collective left behind, as one thread sees it on its return.
+/// The state that a collective leaves, as one thread sees it on return.
 template <class T>
 struct TileResult {
-  T const* scan;  // null: there is none
+  T const* scan;  // null if there is no scan
   T total;
 };
 
@@ -41,7 +41,7 @@ struct TreeReduceCase {
     team::tree_reduce(team, data, n, Op{});
     return {nullptr, data[0]};
   }
-  /// The scan (identities if there is none) and the total (identity if it is not returned).
+  /// Returns the scan (identities if there is none) and the total (identity if it is not returned).
   [[nodiscard]] std::vector<T> expected(std::vector<T> const& in) const {
     std::vector<T> result(in.size(), Op{}.identity());
     result.push_back(serial_reduce(in, Op{}));
@@ -50,7 +50,7 @@ struct TreeReduceCase {
   [[nodiscard]] std::string name() const { return "tree_reduce"; }
 };
 
-/// n values of scratch, as the collectives take it.
+/// n values in scratch, as the collectives expect them.
 template <class T>
 using ScratchValues = Kokkos::View<T*, Kokkos::AnonymousSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
@@ -134,7 +134,7 @@ struct BlellochCase {
   [[nodiscard]] std::string name() const { return "blelloch"; }
 };
 
-/// The same in rows of Row values: copied to padded places after the filling, and back before the look.
+/// The same in rows of Row values: copied to padded positions after filling, and back before checking.
 template <class Op, int Row>
 struct BlellochPaddedCase : BlellochCase<Op> {
   using T = typename Op::Value;
@@ -192,9 +192,9 @@ struct LaneScanCase {
   [[nodiscard]] std::string name() const { return "lane_scan"; }
 };
 
-/// One thread's part of a case: fill scratch, call, and write down at once what there is to see, to n + 1 values of
-/// `seen` for each thread. No barrier but the collective's own: it promises that none is needed before, and that all
-/// threads may read the result after. Elements are filled by other threads than those that work on them first.
+/// One thread's part of a case: fills scratch, calls the collective and immediately records the visible state in
+/// `seen`, n + 1 values per thread. It adds no barriers: the collective promises that none is needed before it and that
+/// all threads may read the result after it. Elements are filled by other threads than those that process them first.
 template <class Case, class M, class L, class T>
 KOKKOS_FUNCTION void fill_run_look(Case const& tested, M const& team, L const& lanes, T const* in, int n, T* scratch,
                                    T* seen) {
@@ -211,8 +211,8 @@ KOKKOS_FUNCTION void fill_run_look(Case const& tested, M const& team, L const& l
   });
 }
 
-/// Three rounds of scan_threads, each lane's `before` and `total` written down: the two halves of scratch take turns,
-/// as in the suite's loops over tiles, so that the barrier within is the only one.
+/// Three rounds of scan_threads that record `before` and `total` of each lane. The two halves of scratch alternate, as
+/// in the suite's loops over tiles, so that the barrier inside is the only one.
 template <class Op, class M, class L, class T>
 KOKKOS_FUNCTION void scan_threads_rounds(M const& team, L const& lanes, T const* in, T* scratch, T* seen) {
   for (int round = 0; round < 3; ++round) {
@@ -226,7 +226,7 @@ KOKKOS_FUNCTION void scan_threads_rounds(M const& team, L const& lanes, T const*
   }
 }
 
-/// What those rounds should write down.
+/// Returns the expected records of these rounds.
 template <class Op, class T>
 [[nodiscard]] std::vector<T> scan_threads_expected(std::vector<T> const& in, int threads, int width) {
   std::vector<T> result;

@@ -1,4 +1,4 @@
-// Collectives of one team, under threads that run in the worst order, and under Kokkos' own.
+// Collectives of one team, under threads in the worst order and under Kokkos' teams.
 
 #include <algorithm>
 #include <cstddef>
@@ -27,7 +27,7 @@ namespace {
 
 using Problem = std::optional<std::string>;
 
-// ---- The team of the tests itself.
+// ---- The adversarial team itself.
 
 TEST(AdversarialTeam, RunsOneThreadAtATimeInTheChosenOrder) {
   AdversarialTeam team(3);
@@ -51,7 +51,7 @@ TEST(AdversarialTeam, RunsOneThreadAtATimeInTheChosenOrder) {
   EXPECT_EQ(order_of(Order::random), order_of(Order::random));
 }
 
-// One thread writes, all read: wrong without the barrier, whoever writes.
+// One thread writes and all read: without the barrier the result is wrong, whichever thread writes.
 TEST(AdversarialTeam, ShowsAMissingBarrier) {
   AdversarialTeam team(4);
   for (bool const barrier : {false, true}) {
@@ -89,7 +89,7 @@ TEST(AdversarialTeam, ReportsAThreadThatDoesNotArrive) {
     });
     EXPECT_EQ(problem, "1 of 4 threads returned after barrier 1, the others wait at the next one");
     EXPECT_EQ(destroyed, 4);
-    // And the team can be used again.
+    // The team can be reused.
     EXPECT_EQ(team.run(Order::ascending, 1, [](AdversarialTeam::Member const& member) { member.team_barrier(); }),
               std::nullopt);
   }
@@ -115,7 +115,7 @@ template <class Case, class L>
                                       L const& lanes, int n, Order order, std::uint64_t seed) {
   using T = typename Case::T;
   auto const in = samples<typename Case::Operator>(static_cast<std::size_t>(n), seed);
-  // Scratch ends where memory ends: what lies past it can neither be written nor read.
+  // Scratch ends at a guard page.
   T* const scratch = memory.last(static_cast<std::size_t>(tested.scratch_values(n, team.size())));
   std::vector<T> seen(static_cast<std::size_t>(team.size()) * (n + 1));
   poison(seen, seed);
@@ -136,7 +136,7 @@ template <class Case, class L>
   return problem;
 }
 
-// All sizes, team sizes and orders; stops at the first problem.
+// All sizes, team sizes and orders; stops at the first error.
 template <class Case, class L>
 void expect_right_in_any_order(Case const& tested, L const& lanes) {
   std::uint64_t seed = 0;
@@ -228,9 +228,8 @@ TEST(TeamCollectives, ScanThreadsInAnyOrder) {
 
 // ---- Bank conflicts of Blelloch's scan.
 
-// Values in scratch that write down which places each thread asks for, in the order in which it does, between two
-// barriers.
-using Asked = std::vector<std::vector<std::vector<int>>>;  // [between barriers][thread][in order]
+// Scratch values that record which positions each thread accesses between two barriers, in order.
+using Asked = std::vector<std::vector<std::vector<int>>>;  // [barrier interval][thread][access]
 
 struct CountingMember {
   AdversarialTeam::Member const& member;
@@ -268,7 +267,8 @@ struct AskedValues {
   }
 };
 
-// Most different words of one bank that threads ask for together: as many as a row has values, the next to the first.
+// Returns the largest number of different words that threads access together in one bank. A group has as many threads
+// as a row has values.
 [[nodiscard]] int most_passes(Asked const& asked, int row) {
   std::size_t most = 0;
   for (auto const& threads : asked) {
@@ -291,7 +291,7 @@ struct AskedValues {
   return static_cast<int>(most);
 }
 
-// Of the scan of n ones, by 64 threads.
+// Returns the number of passes in the scan of n ones by 64 threads.
 template <class T, int Row, bool padded>
 [[nodiscard]] int passes_of_blelloch(int n) {
   constexpr int threads = 64;
@@ -324,7 +324,7 @@ TEST(BankPadded, BlellochMeetsInNoBank) {
   EXPECT_EQ((passes_of_blelloch<float, team::bank_row<float>, true>(1024)), 1);
   EXPECT_EQ((passes_of_blelloch<double, team::bank_row<double>, false>(256)), 16);
   EXPECT_EQ((passes_of_blelloch<double, team::bank_row<double>, true>(256)), 1);
-  EXPECT_EQ((passes_of_blelloch<float, team::bank_row<float>, true>(2048)), 2);  // what the header says is left
+  EXPECT_EQ((passes_of_blelloch<float, team::bank_row<float>, true>(2048)), 2);  // the remaining conflict
 }
 
 TEST(BankPadded, PlacesAndLengths) {
@@ -338,7 +338,7 @@ TEST(BankPadded, PlacesAndLengths) {
   EXPECT_EQ(team::padded_length(5, 4), 6);
 }
 
-// The examples in the headers' documentation.
+// The examples in the headers.
 template <class Case>
 [[nodiscard]] std::vector<int> documented(Case const& tested, std::vector<int> const& in, int threads) {
   AdversarialTeam team(threads);
@@ -378,7 +378,7 @@ TEST(TeamCollectives, DocumentedExamples) {
   EXPECT_EQ(team::blelloch_leaves(8), 8);
 }
 
-// ---- The same under Kokkos' teams.
+// ---- The same cases under Kokkos' teams.
 
 template <class Exec, class T>
 using DeviceView = Kokkos::View<T*, typename Exec::memory_space>;
@@ -442,8 +442,8 @@ template <class Exec, class Case, class L>
   return std::nullopt;
 }
 
-// Threads a team that the space can have, of W lanes each. Few on hosts, where a barrier of more threads than there are
-// cores takes long; the orders above are the test there.
+// Numbers of threads per team with W lanes each that the space supports. Hosts use few, because a barrier of more
+// threads than cores takes long; the adversarial orders test hosts.
 template <class Exec>
 [[nodiscard]] std::vector<int> team_sizes(int width) {
   std::vector<int> result;

@@ -1,6 +1,6 @@
 // The matrix product on matrix units, with emulated lanes: under a team that runs its threads in the worst order, with
-// copies that arrive at the earliest and at the latest moment; and all of it under Kokkos. Factors are small whole
-// numbers, which both types of 16 bits represent: results are bit for bit those of plain loops.
+// copies that arrive at the earliest and at the latest moment; and completely under Kokkos. Factors are small whole
+// numbers that both 16-bit types represent exactly, so results equal those of plain loops bit by bit.
 
 #include <algorithm>
 #include <cstddef>
@@ -166,7 +166,7 @@ TEST(TensorGemm, OnHosts) {
   }
 }
 
-// Factors are rounded to their bits, to nearest, and nothing else is.
+// Only factors are rounded, to nearest.
 TEST(TensorGemm, RoundsFactors) {
   Host const exec;
   auto const product_of = [&]<class Factor>(Factor, float x) {

@@ -1,6 +1,6 @@
-// The matrix product with factors of one or two tf32, of a as it is and of its transpose, with emulated lanes: under a
-// team that runs its threads in the worst order, with copies that arrive at the earliest and at the latest moment; and
-// all of it under Kokkos. (As it is with two terms and more of it: tests/apps/broken_matmul_test.cpp.)
+// The matrix product with factors of one or two tf32 terms, of a or of its transpose, with emulated lanes: under a team
+// that runs its threads in the worst order, with copies that arrive at the earliest and at the latest moment; and
+// completely under Kokkos. tests/apps/broken_matmul_test.cpp tests two terms further.
 
 #include <algorithm>
 #include <cmath>
@@ -31,8 +31,8 @@ using Early = collective::EmulatedCopies<Arrival::at_once>;
 using Late = collective::EmulatedCopies<Arrival::at_wait>;
 using kernels::Tf32Tile;
 
-// Two threads below each other, two beside, all four; and one whose lanes copy several pieces of a row of the
-// transpose, as a GPU's do of single elements.
+// Thread grids 2 x 1, 1 x 2 and 2 x 2. In the last tile, lanes copy several pieces of a row of the transpose, as a
+// GPU's lanes copy single elements.
 using Down = Tf32Tile<2, 1, 2, 4, 3, 1>;
 using Across = Tf32Tile<1, 2, 1, 4, 2, 1>;
 using Both = Tf32Tile<2, 2, 1, 4, 3, 1>;
@@ -52,13 +52,13 @@ void run_all_teams(Extents const& e, Product<float, Form>& product, Order order)
   run_league(kernel, league_of(tiles.count()), Tile::threads, order);
 }
 
-// Around the edges of tiles and slices: of any extents, and with whole packs in the rows of all matrices.
+// Extents around the edges of tiles and slices: arbitrary ones, and ones with whole packs in the rows of all matrices.
 std::vector<Extents> const odd_extents = {{1, 1, 1},    {1, 1, 0},    {3, 40, 0},   {1, 33, 9},    {35, 1, 17},
                                           {17, 15, 33}, {31, 36, 47}, {67, 35, 16}, {130, 33, 15}, {129, 70, 50}};
 std::vector<Extents> const even_extents = {{4, 4, 1},    {4, 4, 0},    {36, 4, 17},   {4, 68, 9},
                                            {32, 32, 16}, {64, 64, 32}, {132, 36, 47}, {100, 132, 130}};
 
-// Small whole numbers: bit for bit those of plain loops.
+// Small whole numbers: the result must equal plain loops bit by bit.
 template <class Tile, int Terms, int Width, class Copies = Late, class Form = kernels::TransposedA>
 void expect_right() {
   for (Extents const& e : Width == 4 ? even_extents : odd_extents) {
@@ -98,8 +98,8 @@ TEST(Tf32Product, OfTransposedFactorCopiedAtOnce) {
 }
 TEST(Tf32Product, AddsTransposedFactorToC) { expect_right<Both, 2, 4, Late, TransposedIntoC>(); }
 
-// Of 24 bits, so that both terms of a factor have something to say. How far the worst element is off, relative to the
-// sum of its terms' magnitudes.
+// Values with 24 bits, so that both terms of a factor matter. worst_error() returns the largest error of an element,
+// relative to the sum of its terms' magnitudes.
 void fill_odd(float* values, std::size_t count, std::size_t first) {
   for (std::size_t i = 0; i < count; ++i) {
     auto const bits = static_cast<float>(0x80'0001U + (i * 7 + first) * 7'654'321U % 0x7f'ffffU);
@@ -132,7 +132,7 @@ template <int Terms, class Form, class Tile = Both>
   run_all_teams<Tile, Terms, 4, Late>(e, product, Order::ascending);
   return worst_error(e, product);
 }
-// What a Tf32Gemm of two terms states.
+// The error bound that a Tf32Gemm of two terms states.
 double stated(Extents const& e) {
   kernels::Tf32Gemm<Kokkos::DefaultHostExecutionSpace, 2> const gemm({}, e.m, e.n, e.k);
   return gemm.error() + gemm.rounding_steps() * 0x1p-24;
@@ -196,7 +196,7 @@ void expect_product(Extents const& e) {
 TEST(Tf32Gemm, OnHosts) {
   std::vector<Extents> all = odd_extents;
   all.insert(all.end(), even_extents.begin(), even_extents.end());
-  // Rows of a are whole packs as they are stored, or would be the other way round.
+  // Rows of a are whole packs as stored, or only in the transposed matrix.
   all.insert(all.end(), {{0, 5, 3}, {5, 0, 3}, {0, 0, 0}, {129, 65, 300}, {33, 36, 20}, {36, 36, 21}});
   for (Extents const& e : all) {
     expect_product<1, kernels::TransposedA>(e);
@@ -219,7 +219,7 @@ TEST(Tf32Gemm, RefusesWhatItCannotRead) {
   EXPECT_THROW(multiply(exec, a, b, by_rows(data.data(), 5, 4)), std::invalid_argument);
 }
 
-// Whether data suit the units.
+// largest_magnitude shows whether the data suit the units.
 TEST(LargestMagnitude, OfAllElements) {
   Host const exec;
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();

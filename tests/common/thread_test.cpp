@@ -1,4 +1,4 @@
-// Collectives of one thread's lanes, with operators that mind the order.
+// Collectives of one thread's lanes, with operators that reveal a wrong order.
 
 #include <algorithm>
 #include <cstddef>
@@ -32,7 +32,7 @@ struct ScanAndReduce {
     Op const op;
     for (std::uint64_t repeat = 0; repeat < 4; ++repeat) {
       auto const value = [&](int lane) { return Op::sample(random_bits((seed * 4 + repeat) * 1000 + lane)); };
-      // Of values [0, end), from left to right.
+      // Combines values [0, end) from left to right.
       auto const before = [&](int end) {
         T result = op.identity();
         for (int lane = 0; lane < end; ++lane) result = op(result, value(lane));
@@ -50,7 +50,7 @@ struct ScanAndReduce {
 
       auto const exclusive = thread::exclusive_from_inclusive(lanes, scanned, op.identity());
       checker.template holds<T>(exclusive, before);
-      // The first one need not be the identity.
+      // The first value need not be the identity.
       T const first = Op::sample(random_bits(seed));
       auto const from_first = thread::exclusive_from_inclusive(lanes, scanned, first);
       checker.template holds<T>(from_first, [&](int lane) { return lane == 0 ? first : before(lane); });
@@ -58,7 +58,7 @@ struct ScanAndReduce {
   }
 };
 
-// The words of the headers: W = 4, sum, values 3 1 4 1.
+// The examples in the headers: W = 4, sum, values 3 1 4 1.
 struct Documented {
   template <class L>
   KOKKOS_FUNCTION void operator()(LaneChecker<L>& checker, std::uint64_t) const {
@@ -75,7 +75,7 @@ struct Documented {
   }
 };
 
-// Counters at both widths; parts that are whole, short, and not aligned.
+// Counters of both widths; whole, short and unaligned parts.
 TEST(ThreadCollectives, CountersOfLanes) {
   auto const expect_counts = []<class Counter>(Counter) {
     constexpr int width = 4;
@@ -92,7 +92,7 @@ TEST(ThreadCollectives, CountersOfLanes) {
           Counters const counters{words.data(), size};
           std::vector<int> expected(static_cast<std::size_t>(size)), found(static_cast<std::size_t>(size));
           counters.set_to_zero(lanes);
-          // Twice, with a flush between: what was flushed must not come again.
+          // Runs twice with a flush in between: flushed counts must not appear again.
           for (int round = 0; round < 2; ++round) {
             kernels::detail::for_each_element<3, 2>(lanes, elements + shift, count,
                                                     [&]<int N>(int lane, int const(&x)[N]) {
@@ -125,7 +125,7 @@ TEST(ThreadCollectives, SixteenBytes) { expect_scans_and_reductions<Multiply>();
 TEST(ThreadCollectives, LastNonZero) { expect_scans_and_reductions<LastNonZero>(); }
 TEST(ThreadCollectives, SegmentedSum) { expect_scans_and_reductions<SegmentedSum>(); }
 
-// ---- What lanes ask for ahead: each line once, and nothing past the end.
+// ---- Prefetch by lanes: each line once, and nothing past the end.
 
 template <class T>
 void expect_lines(std::size_t count, int lanes) {
@@ -174,7 +174,7 @@ TEST(AddPairwise, DocumentedExample) {
   EXPECT_EQ(to[0], 136);
 }
 TEST(AddPairwise, AddsEveryPackOnce) {
-  int packs[7][3];  // no power of two
+  int packs[7][3];  // the number is no power of two
   int to[3] = {};
   for (int k = 0; k < 7; ++k) {
     for (int e = 0; e < 3; ++e) packs[k][e] = 1 << (3 * k + e);
@@ -183,8 +183,8 @@ TEST(AddPairwise, AddsEveryPackOnce) {
   for (int e = 0; e < 3; ++e) EXPECT_EQ(to[e], 0111111 << (e + 3) | 1 << e) << e;
 }
 
-// Pieces of every length and on every place of an access, just before memory that cannot be read, by some threads.
-// Every element is in the sum once: all are different powers or numbers whose sums wrap.
+// Pieces of every length and alignment, which end at a guard page, processed by several threads. Each element must
+// enter the sum exactly once.
 template <class T, int W, int InFlight>
 void expect_piece_sums() {
   using L = lane::Emulated<W>;

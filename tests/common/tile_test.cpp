@@ -1,5 +1,5 @@
-// Parts of arrays in registers: rows of packs, and the register tile of a scan. Every length up to the tile's and one
-// more, every alignment, nothing touched outside.
+// Parts of arrays in registers: rows of packs, and the register tile of a scan. Tests every length up to one more than
+// the tile's, every alignment, and that nothing outside is touched.
 
 #include <algorithm>
 #include <cstddef>
@@ -31,10 +31,10 @@ namespace {
 
 using Problem = std::optional<std::string>;
 
-// Elements before those of the test, in the same array.
+// Number of elements before the tested ones, in the same array.
 constexpr std::size_t before_begin[] = {0, 3};
 
-// Where an array of n elements lies: just before unreadable memory, or 0, 1, ... elements after a page's begin.
+// Position of an array of n elements: just before a guard page, or 0, 1, ... elements after the begin of a page.
 template <class T>
 [[nodiscard]] T* placed(GuardedArray<T>& array, std::size_t n, int placement) {
   return placement < 0 ? array.last(n) : array.first(n, static_cast<std::size_t>(placement));
@@ -84,7 +84,7 @@ void expect_rows() {
             values);
         ASSERT_TRUE(right) << "load, placement " << placement << ", begin " << begin << ", count " << count;
 
-        // Another alignment than the load's; what it holds before is seen where nothing should be stored.
+        // Another alignment than the load's; the old content shows stores that should not happen.
         T* const out = placed(out_memory, n, N - 1 - placement);
         for (std::size_t i = 0; i < n; ++i) out[i] = some<T>(2, i);
         thread::store_rows(lanes, out + begin, there, values);
@@ -111,7 +111,7 @@ TEST(Rows, LoadAndStoreWhatIsThere) {
 
 TEST(Rows, CountOnlyWhatIsThere) {
   EXPECT_EQ(thread::count_before(3, 3, 8), 0);
-  EXPECT_EQ(thread::count_before(4, 3, 8), 0);  // a thread whose part begins past the end
+  EXPECT_EQ(thread::count_before(4, 3, 8), 0);  // the thread's part begins past the end
   EXPECT_EQ(thread::count_before(3, 10, 8), 7);
   EXPECT_EQ(thread::count_before(3, 11, 8), 8);
   EXPECT_EQ(thread::count_before(3, 12, 8), 8);
@@ -135,7 +135,7 @@ TEST(Rows, DocumentedExample) {
 
 // ---- The register tile.
 
-// A scan of [begin, begin + size) as far as it lies before n, from left to right: what `out` holds then, and the total.
+// Expected scan of [begin, begin + size), limited to n, from left to right: the content of `out`, and the total.
 template <class Elements>
 [[nodiscard]] typename Elements::Value serial_tile(Elements const& elements, typename Elements::Scalar const* in,
                                                    std::size_t begin, std::size_t end,
@@ -154,7 +154,7 @@ template <class Elements>
   return total;
 }
 
-// Every length, on every place that N elements may have in an access; `what` tells the tile in messages.
+// Every length and alignment within an access of N elements; `what` describes the tile in messages.
 template <class L, class Tile, int N, class Elements>
 void expect_tile(Elements const& elements, typename Elements::Value const& prefix, std::string const& what) {
   using T = typename Elements::Scalar;
@@ -210,7 +210,7 @@ void expect_memory_tile(Elements const& elements, typename Elements::Value const
 }
 
 using Op = Compose<std::uint16_t>;
-// Scalar{} is the map to 0, not the identity: if it stood past the end, nothing of the total would be left.
+// Scalar{} is the map to 0, not the identity: used past the end, it would erase the total.
 using Maps = kernels::ScanElements<Affine<std::uint16_t>, Op>;
 using Segments =
     kernels::ScanElements<std::int32_t,
@@ -280,7 +280,8 @@ TEST(MemoryTile, DocumentedExample) {
   EXPECT_EQ(std::vector<int>(data, data + 7), (std::vector<int>{103, 104, 108, 109, 114, 123, 125}));
 }
 
-// A team's tile: each thread's part in its registers, joined by scan_threads. Parts smaller than the registers, too.
+// A team's tile: each thread has a part in its registers, joined by scan_threads. Includes parts smaller than the
+// registers.
 TEST(RegisterTile, JoinedByATeamInAnyOrder) {
   using L = lane::Emulated<2>;
   using Tile = team::RegisterTile<L, Maps, 2, 2>;
@@ -315,7 +316,7 @@ TEST(RegisterTile, JoinedByATeamInAnyOrder) {
   }
 }
 
-// ---- On every space: each thread one tile, of another length and alignment.
+// ---- On every space: each thread has one tile of a different length and alignment.
 
 template <class Exec, class L, class Elements, int RowCount, int N>
 struct TileKernel {

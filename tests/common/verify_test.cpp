@@ -1,4 +1,4 @@
-// The verifier fed right and wrong answers. Each rule of verify.hpp has a test that fails without it.
+// The verifier on right and wrong results. Each rule of verify.hpp has a test that fails without the rule.
 
 #include <tessera/verify/sample.hpp>
 #include <tessera/verify/verify.hpp>
@@ -41,10 +41,11 @@ HostField field(std::vector<T> const& values) {
 ExpectedField reference(std::vector<double> const& values, std::vector<double> const& scale = {}) {
   return {"out", {values.size()}, values, scale};
 }
-/// One element.
+/// A reference of one element.
 ExpectedField reference(double value, double scale) { return reference(std::vector{value}, {scale}); }
 
-/// True if `actual` passes for one element, from the reference and, where that makes no difference, from a file.
+/// Returns true if `actual` passes for one element, both against the reference and, if this makes no difference,
+/// against a file.
 template <class T>
 bool passes(double value, double scale, T actual, double steps) {
   return verify(reference(value, scale), field<T>({actual}), steps).passed;
@@ -64,7 +65,7 @@ T previous(T value) {
   return std::nextafter(value, -std::numeric_limits<T>::infinity());
 }
 
-/// 1..n with each element's value as its scale.
+/// Values 1..n, each with its value as scale.
 struct Sequence {
   explicit Sequence(std::size_t n) : values(n) { std::iota(values.begin(), values.end(), 1.0); }
   template <class T>
@@ -88,7 +89,7 @@ TYPED_TEST(Verify, only_the_first_elements_are_compared_and_the_rest_must_be_unt
   EXPECT_TRUE(verdict.passed) << verdict.message;
   EXPECT_EQ(verdict.seen.count, 5u);
   EXPECT_FALSE(verify(sequence.expected(), field(values), exact).passed);
-  EXPECT_FALSE(verify(sequence.expected(), field(values), exact, 6).passed);  // poison is no 6
+  EXPECT_FALSE(verify(sequence.expected(), field(values), exact, 6).passed);  // poison differs from 6
   for (std::size_t const touched : {4, 5, 8}) {
     auto wrong = values;
     wrong[touched] = TypeParam(1);
@@ -103,7 +104,7 @@ TYPED_TEST(Verify, only_the_first_elements_are_compared_and_the_rest_must_be_unt
       verify_against_file(field(sequence.right<TypeParam>()), sequence.expected(), field(values), exact, 6).passed);
 }
 
-// More elements than one thread takes at a time: the verdict is that of one loop from the first to the last.
+// More elements than one thread takes at a time: the verdict must equal that of one loop.
 TYPED_TEST(Verify, LargeFieldsAreComparedInBlocks) {
   std::size_t const block = std::size_t{1} << 18;
   std::size_t const count = 3 * block + 5;
@@ -128,7 +129,7 @@ TYPED_TEST(Verify, LargeFieldsAreComparedInBlocks) {
     one[places[first]] += TypeParam(1);
     EXPECT_FALSE(same_bits(field(right), field(one)));
   }
-  // Nothing is expected of what follows the first block but that it is untouched.
+  // Elements after the first block are only expected to be untouched.
   auto begun = right;
   std::fill(begun.begin() + static_cast<std::ptrdiff_t>(block), begun.end(), tessera::poison_value<TypeParam>);
   EXPECT_TRUE(verify(expected, field(begun), exact, block).passed);
@@ -138,7 +139,7 @@ TYPED_TEST(Verify, LargeFieldsAreComparedInBlocks) {
   EXPECT_EQ(touched.first_wrong, 2 * block + 17);
 }
 
-// The same verdicts with values as floats as with values as doubles.
+// Values stored as floats give the same verdicts as values stored as doubles.
 TYPED_TEST(Verify, NarrowValuesGiveTheSameVerdict) {
   std::size_t const count = (std::size_t{1} << 18) + 77;
   std::vector<double> values(count);
@@ -174,14 +175,14 @@ TEST(Narrow, ValuesThatAreNoFloatsStay) {
   EXPECT_EQ(of_double.value, values);
   EXPECT_TRUE(of_double.scale.empty());
   ExpectedField of_float = reference(values, scale);
-  make_narrow(of_float, tessera::DType::float32);  // compared with the value rounded
+  make_narrow(of_float, tessera::DType::float32);  // compared with the rounded value
   EXPECT_TRUE(of_float.value.empty());
   scale[0] = 1;
   ExpectedField bounded = reference(values, scale);
   make_narrow(bounded, tessera::DType::float32);
   EXPECT_EQ(bounded.value, values);
   EXPECT_EQ(bounded.scale, scale);
-  ExpectedField counts = reference(std::vector{7.0}, {0.0});  // small: others look into it
+  ExpectedField counts = reference(std::vector{7.0}, {0.0});  // small enough for other types to represent
   make_narrow(counts, tessera::DType::int64);
   EXPECT_EQ(counts.value, std::vector{7.0});
 }
@@ -399,7 +400,7 @@ TYPED_TEST(Verify, UncheckedElementsAreCountedAndNotJudged) {
   EXPECT_EQ(verify(expected, field<TypeParam>({1, 7, 8, 4}), exact).seen.unchecked, 2U);
 }
 
-// A lost tile hides among as many unchecked elements as it has, in a small field among half of them.
+// A lost tile may hide if at least as many elements are unchecked as a tile has, in a small field half of the elements.
 TYPED_TEST(Verify, ALostTileMayHideAmongUncheckedElements) {
   auto const weak = [](std::size_t count, std::size_t unchecked, std::size_t stride = 1) {
     ExpectedField expected = reference(std::vector<double>(count, 3), std::vector<double>(count, 3));
@@ -424,7 +425,7 @@ TYPED_TEST(Verify, ALostTileMayHideAmongUncheckedElements) {
   EXPECT_NE(weak(300, 150), "");
 }
 
-// What must be NaN or an infinity is checked: it is no place to hide.
+// Elements that must be NaN or infinite are checked, so that a lost tile cannot hide among them.
 TYPED_TEST(VerifyFloat, ElementsThatMustBeNoNumbersAreChecked) {
   using Limits = std::numeric_limits<TypeParam>;
   auto const expected = reference({not_a_number, infinity, -infinity, not_a_number}, {1, 1, 1, 0});
@@ -436,7 +437,7 @@ TYPED_TEST(VerifyFloat, ElementsThatMustBeNoNumbersAreChecked) {
   EXPECT_EQ(verdict.seen.sensitivity(), 0);
 }
 
-// Of a field that ranks share each may have a part that says nothing by itself.
+// For a field that ranks share, a single rank's part may be insufficient for a verdict.
 TEST(Coverage, of_ranks_is_judged_together) {
   auto const seen = [](std::vector<double> const& values, std::vector<double> const& offset) {
     ExpectedField expected = reference(values);
@@ -444,7 +445,7 @@ TEST(Coverage, of_ranks_is_judged_together) {
     std::vector<float> const right(values.begin(), values.end());
     return verify(expected, field(right), 1).seen;
   };
-  // As softmax of 1e30 and its opposite: one rank has only zeros.
+  // Like the softmax of 1e30 and -1e30: one rank has only zeros.
   tessera::Coverage zeros = seen({0, 0}, {1e-44, 1e-44});
   tessera::Coverage const halves = seen({0.5, 0.5}, {0, 0});
   ExpectedField const y = reference({});
@@ -496,7 +497,7 @@ TYPED_TEST(VerifyFloat, AnOffsetAddsToTheBoundWhateverTheSteps) {
     EXPECT_TRUE(verify(expected, field<TypeParam>({off_by(offset), exactly}), steps).passed);
     EXPECT_TRUE(verify(expected, field<TypeParam>({off_by(-offset), exactly}), steps).passed);
     EXPECT_FALSE(verify(expected, field<TypeParam>({off_by(offset + 4 * this->u), exactly}), steps).passed);
-    // The element without one is exact.
+    // An element without a scale is exact.
     EXPECT_FALSE(verify(expected, field<TypeParam>({exactly, off_by(2 * this->u)}), steps).passed);
   }
   auto const file = field<TypeParam>({exactly, exactly});
@@ -513,8 +514,8 @@ TYPED_TEST(VerifyFloat, AnOffsetAddsToTheBoundWhateverTheSteps) {
 }
 
 TYPED_TEST(VerifyFloat, AnErrorEqualToTheBoundPasses) {
-  // The expectation lies exactly between two numbers, and nothing but the half ulp is allowed (the scale is the
-  // smallest, so that the comparison is not exact; its share underflows or is lost in the sum).
+  // The expected value lies exactly between two numbers, and only half an ulp is allowed. The scale is the smallest
+  // number, so that the comparison is not exact; its contribution underflows or is lost in the sum.
   double const steps = std::is_same_v<TypeParam, float> ? 1e-30 : 1e-300;
   double const tiny = std::numeric_limits<double>::denorm_min();
   if constexpr (std::is_same_v<TypeParam, float>) {
@@ -525,7 +526,8 @@ TYPED_TEST(VerifyFloat, AnErrorEqualToTheBoundPasses) {
     EXPECT_FALSE(passes<float>(between, tiny, previous(1.0F), steps));
     EXPECT_FALSE(passes<float>(between, tiny, next(next(1.0F)), steps));
   } else {
-    // No double lies between two doubles; from a file two half ulps are allowed, so the neighbours are on the edge.
+    // No double lies between two neighbours; against a file two half ulps are allowed, so the neighbours are on the
+    // edge.
     EXPECT_TRUE(passes_against_file<double>(1.5, tiny, next(1.5), steps));
     EXPECT_TRUE(passes_against_file<double>(1.5, tiny, previous(1.5), steps));
     EXPECT_FALSE(passes_against_file<double>(1.5, tiny, next(next(1.5)), steps));
@@ -542,7 +544,7 @@ TYPED_TEST(VerifyFloat, TheBoundGrowsWithTheSteps) {
 }
 
 TYPED_TEST(VerifyFloat, ManyStepsGrowLikeACompoundRate) {
-  // steps * u = 1: the bound is e - 1, not 1. One more reason for a wide reference.
+  // steps * u = 1: the bound is e - 1, not 1. Another reason for a wide reference.
   double const steps = 1 / this->u;
   EXPECT_TRUE(passes<TypeParam>(1, 1, TypeParam(2.7), steps));
   EXPECT_FALSE(passes<TypeParam>(1, 1, TypeParam(2.8), steps));
@@ -556,7 +558,7 @@ TYPED_TEST(VerifyFloat, WorstIsTheLargestErrorInUnitsOfItsBound) {
   EXPECT_EQ(verdict.worst_index, 1U);
   EXPECT_NEAR(verdict.worst, 6.0 / 11.0, 0.01);  // 3 ulps = 6 u; 10 u and half an ulp
 
-  // A small error with a tiny bound is worse than a large one with a large bound.
+  // A small error with a tiny bound counts more than a large error with a large bound.
   std::vector<TypeParam> const other{TypeParam(100.25), next(next(next(next(TypeParam{1}))))};
   Verdict const second = verify(reference({100, 1}, {1 / this->u, 1}), field(other), 1);
   EXPECT_EQ(second.worst_index, 1U);
@@ -596,7 +598,7 @@ TYPED_TEST(VerifyFloat, NoRoundingStepsAskForEquality) {
   EXPECT_TRUE(passes<TypeParam>(1.5, 1e6, TypeParam(1.5), exact));
   EXPECT_FALSE(passes<TypeParam>(1.5, 1e6, next(TypeParam(1.5)), exact));
   EXPECT_FALSE(passes_against_file<TypeParam>(TypeParam(1.5), 1e6, next(TypeParam(1.5)), exact));
-  // Half-way between two of float, rounding to even takes the lower one.
+  // Halfway between two floats, rounding to even takes the lower one.
   EXPECT_TRUE(passes<float>(1 + 0x1p-24, 1e6, 1.0F, exact));
   EXPECT_FALSE(passes<float>(1 + 0x1p-24, 1e6, next(1.0F), exact));
 }
@@ -622,7 +624,7 @@ TYPED_TEST(VerifyFloat, NanNeedsNan) {
       EXPECT_FALSE(passes_against_file<TypeParam>(TypeParam{1}, scale, nan, steps));
     }
   }
-  // A broken reference does not make everything right.
+  // An invalid reference must not make every result right.
   EXPECT_FALSE(passes<TypeParam>(1.0, not_a_number, TypeParam{1}, 10));
   EXPECT_FALSE(passes<TypeParam>(1.0, 1.0, TypeParam{1}, not_a_number));
 }
@@ -671,13 +673,13 @@ TYPED_TEST(VerifyFloat, AtTheEdgeOfOverflowBothSidesAreRight) {
   double const wide_max = double{max};
   for (double const sign : {1.0, -1.0}) {
     auto const s = static_cast<TypeParam>(sign);
-    // Within the bound of the largest number: either.
+    // Within the bound of the largest number both are right.
     EXPECT_TRUE(passes<TypeParam>(sign * wide_max, wide_max, s * max, 4));
     EXPECT_TRUE(passes<TypeParam>(sign * wide_max, wide_max, s * inf, 4));
     EXPECT_TRUE(passes_against_file<TypeParam>(s * max, wide_max, s * inf, 4));
-    // The other infinity never.
+    // The other infinity is always wrong.
     EXPECT_FALSE(passes<TypeParam>(sign * wide_max, wide_max, -s * inf, 4));
-    // Far below: the number. Exact: the number.
+    // Far below, or if the result is exact: only the number is right.
     EXPECT_FALSE(passes<TypeParam>(sign * wide_max / 2, wide_max / 2, s * inf, 4));
     EXPECT_FALSE(passes<TypeParam>(sign * wide_max * (1 - 16 * this->u), wide_max, s * inf, 4));
     EXPECT_FALSE(passes<TypeParam>(sign * wide_max, wide_max, s * inf, exact));
@@ -689,7 +691,7 @@ TEST(VerifyOverflow, AWideValueBeyondFloatExpectsInfinity) {
   float const inf = std::numeric_limits<float>::infinity();
   float const max = std::numeric_limits<float>::max();
   double const threshold = 0x1p128 - 0x1p103;  // the first number that rounds to infinity: max + half an ulp
-  // Far beyond: infinity alone.
+  // Far beyond: only infinity is right.
   EXPECT_TRUE(passes<float>(1e300, 1e300, inf, 4));
   EXPECT_FALSE(passes<float>(1e300, 1e300, max, 4));
   EXPECT_FALSE(passes<float>(1e300, 1e300, -inf, 4));
@@ -701,18 +703,18 @@ TEST(VerifyOverflow, AWideValueBeyondFloatExpectsInfinity) {
   EXPECT_FALSE(passes<float>(threshold, 0, max, exact));
   EXPECT_TRUE(passes<float>(std::nextafter(threshold, 0.0), 0, max, exact));
   EXPECT_FALSE(passes<float>(std::nextafter(threshold, 0.0), 0, inf, exact));
-  // Beyond it by less than the bound (4 u of 2^128, that is 4 ulps): either; by more: infinity alone.
+  // Beyond it by less than the bound (4 u of 2^128, which is 4 ulps) both are right; by more only infinity.
   double const ulp = 0x1p104;
   EXPECT_TRUE(passes<float>(threshold + 3 * ulp, 0x1p128, inf, 4));
   EXPECT_TRUE(passes<float>(threshold + 3 * ulp, 0x1p128, max, 4));
   EXPECT_TRUE(passes<float>(threshold + 3.75 * ulp, 0x1p128, max, 4));
-  EXPECT_FALSE(passes<float>(threshold + 4.25 * ulp, 0x1p128, max, 4));  // ulps grow no further beyond the largest
+  EXPECT_FALSE(passes<float>(threshold + 4.25 * ulp, 0x1p128, max, 4));  // ulps do not grow further
   EXPECT_TRUE(passes<float>(threshold + 5 * ulp, 0x1p128, inf, 4));
-  // Below it by less than the bound: either; by more: a number alone.
+  // Below it by less than the bound both are right; by more only a number.
   EXPECT_TRUE(passes<float>(threshold - 3 * ulp, 0x1p128, inf, 4));
   EXPECT_TRUE(passes<float>(threshold - 3.75 * ulp, 0x1p128, inf, 4));
   EXPECT_FALSE(passes<float>(threshold - 4.25 * ulp, 0x1p128, inf, 4));
-  // The file holds infinity where a wider value would not fit.
+  // The file holds infinity if a wider value does not fit.
   EXPECT_TRUE(passes_against_file<float>(inf, 1e300, inf, 4));
 }
 
@@ -826,7 +828,7 @@ TEST(SameBits, TellsZerosApartAndDtypes) {
   EXPECT_TRUE(same_bits(field<float>({nan}), field<float>({nan})));
 }
 
-// What one element must be off by, in units of the field's root mean square.
+// Size of the error that one element must have to be detected, in units of the field's root mean square.
 TEST(Sensitivity, is_the_widest_bound_over_the_size_of_the_values) {
   // 3 and 4 have the root mean square 5 / sqrt(2).
   ExpectedField const expected = reference({3, -4}, {3, 100});
@@ -839,7 +841,7 @@ TEST(Sensitivity, is_the_widest_bound_over_the_size_of_the_values) {
   EXPECT_EQ(verify(expected, field<std::int32_t>({3, -4}), 1000).seen.sensitivity(), 0);
   EXPECT_EQ(verify(reference({0, 0}, {1, 1}), field<float>({0, 0}), 1000).seen.sensitivity(), infinity);
   EXPECT_EQ(verify(reference({0, 0}, {1, 1}), field<float>({0, 0}), 1000).seen.sharpest(), infinity);
-  // Squares that leave the range must not make a wide bound look like none.
+  // Squares that overflow must not make a wide bound look like no bound.
   EXPECT_NEAR(verify(reference({1e300, 1e300}, {1e300, 1e300}), field<double>({1e300, 1e300}), 1e6).seen.sensitivity(),
               1e6 * 0x1p-53 * std::sqrt(2.0), 1e-10);
 }
@@ -869,10 +871,11 @@ TEST(Growth, of_random_data_grows_with_the_root) {
   EXPECT_FALSE(verify(expected, field<float>({1.001F}), {1 << 20, true}).passed);
 }
 
-// A sum of terms with errors of their own: what the sum may lose, and the root of the squares of what the terms may.
+// A sum of terms with independent errors: the bound is the rounding of the sum plus the root of the squared term
+// errors.
 TEST(Growth, of_independent_terms_is_that_of_their_squares) {
   double const u = 0x1p-24;
-  double const growth = 8 * 128 * u;  // of 128^2 steps
+  double const growth = 8 * 128 * u;  // for 128^2 steps
   ExpectedField expected = reference({0}, {1000});
   expected.random_scale = {10};
   expected.random_spread = {1};
@@ -881,11 +884,11 @@ TEST(Growth, of_independent_terms_is_that_of_their_squares) {
   };
   EXPECT_TRUE(passes(9.9 * growth, {1 << 14, true}));
   EXPECT_FALSE(passes(10.1 * growth, {1 << 14, true}));
-  EXPECT_TRUE(passes(900 * 0x1p14 * u, {1 << 14, false}));  // files keep the bound that always holds
-  // A short chain's bound is less than that of random roundings; of the spread it is that.
+  EXPECT_TRUE(passes(900 * 0x1p14 * u, {1 << 14, false}));  // files keep the worst-case bound
+  // For a short chain the worst-case bound is smaller than the random bound; this also holds for the spread.
   EXPECT_TRUE(passes((10 * 16 + 8 * 4 - 16) * u * 0.99, {16, true}));
   EXPECT_FALSE(passes((10 * 16 + 8 * 4 - 16) * u * 1.01, {16, true}));
-  // What is no rounding has a random sign in each term alone.
+  // Errors that are not roundings have a random sign only between terms.
   tessera::ReducedPrecision const reduced{.relative = 0x1p-10};
   EXPECT_TRUE(passes(10 * growth + 17 * 0x1p-10 * 0.99, {1 << 14, true, false, reduced}));
   EXPECT_FALSE(passes(10 * growth + 17 * 0x1p-10 * 1.01, {1 << 14, true, false, reduced}));
@@ -893,8 +896,8 @@ TEST(Growth, of_independent_terms_is_that_of_their_squares) {
   EXPECT_FALSE(passes(0, {1 << 14, true}));
 }
 
-// Factors of fewer bits are no chain of roundings of the dtype: their error is stated, and counts as it is, for random
-// data, too. Where the reference leaves no choice it excuses nothing.
+// Factors with fewer bits are not a chain of roundings in the dtype: their stated error is added as it is, also for
+// random data. It does not excuse errors where the reference is exact.
 TEST(ReducedPrecision, RelativeErrorIsAddedToTheChains) {
   tessera::ReducedPrecision const reduced{.relative = 0x1p-11};
   for (bool const random : {false, true}) {
@@ -904,15 +907,14 @@ TEST(ReducedPrecision, RelativeErrorIsAddedToTheChains) {
   }
   EXPECT_FALSE(verify(reference({1}), field<float>({1 + 0x1p-23F}), {1, false, false, reduced}).passed);
 }
-// Products that are too small for the numbers of the arithmetic: their scale says nothing of them.
+// Products too small for the arithmetic: a relative scale does not cover them.
 TEST(ReducedPrecision, AbsoluteErrorIsThatOfWhatIsLost) {
   Chain const loses(1, false, false, {.absolute = 0x1p-40});
   EXPECT_TRUE(verify(reference({0x1p-41}, {0x1p-41}), field<float>({0.0F}), loses).passed);
   EXPECT_FALSE(verify(reference({0x1p-38}, {0x1p-38}), field<float>({0.0F}), loses).passed);
   EXPECT_FALSE(verify(reference({0x1p-41}, {0x1p-41}), field<float>({0.0F}), 1).passed);
 }
-// A reference that has proved its sums exact gives their scale besides, for rows that round the data: it is for them
-// alone.
+// A reference with proved exact sums also gives their scale, but only for rows that round the data.
 TEST(ReducedPrecision, ExactSumsOfRoundedData) {
   Chain const keeps(1, false, false, {.relative = 0x1p-8});
   Chain const rounds(1, false, false, {.relative = 0x1p-8, .rounds_data = true});
@@ -929,17 +931,17 @@ TEST(ReducedPrecision, ExactSumsOfRoundedData) {
   EXPECT_TRUE(verify_against_file(field<float>({1.0F}), expected, off, rounds).passed);
 }
 
-// Who rounds factors to bfloat16 has bounds of its own, beside those of all others.
+// Rows that round factors to bfloat16 have separate bounds.
 TEST(BFloat16Factors, HaveBoundsOfTheirOwn) {
   Chain const ordinary(1);
   Chain const rounded(1, false, false, {.bfloat16_factors = true});
   ExpectedField expected = reference({1, 1}, {1, 0});
   auto const wrong = field<float>({1 + 0x1p-9F, 1.0F});
-  Verdict const without = verify(expected, wrong, rounded);  // nothing is no bound of 0, nor another one's
+  Verdict const without = verify(expected, wrong, rounded);  // a missing bound is neither 0 nor another bound
   EXPECT_FALSE(without.passed);
   EXPECT_NE(without.message.find("bfloat16"), std::string::npos) << without.message;
   expected.bfloat16_scale = {1, 0};
-  EXPECT_FALSE(verify(expected, field<float>({1.0F, 1.0F}), rounded).passed);  // a scale is not all of it
+  EXPECT_FALSE(verify(expected, field<float>({1.0F, 1.0F}), rounded).passed);  // a scale without offsets is incomplete
   expected.bfloat16_offset = {0, 0};
   EXPECT_FALSE(verify(expected, wrong, rounded).passed);
   EXPECT_TRUE(verify(expected, wrong, {1, false, false, {.relative = 0x1p-9, .bfloat16_factors = true}})
@@ -952,7 +954,7 @@ TEST(BFloat16Factors, HaveBoundsOfTheirOwn) {
   EXPECT_TRUE(verify_against_file(field<float>({1.0F, 1.0F}), expected, wrong, rounded).passed);
   EXPECT_FALSE(verify_against_file(field<float>({1.0F, 1.0F}), expected, wrong, ordinary).passed);
   EXPECT_NEAR(verify(expected, wrong, rounded).seen.sensitivity(), 0x1p-9, 0x1p-20);
-  expected.bfloat16_scale = {};  // as of others
+  expected.bfloat16_scale = {};  // falls back to the ordinary scale
   expected.scale = {2, 0};
   EXPECT_NEAR(verify(expected, wrong, rounded).seen.sensitivity(), 0x1p-9 + 2 * 0x1p-24, 0x1p-23);
   expected.bfloat16_offset = {0};
@@ -991,13 +993,13 @@ TYPED_TEST(VerifyShortFloat, OneOperationHasOneResult) {
       EXPECT_FALSE(passes<TypeParam>(value, 0, this->at(right - 2 * this->u), 1)) << part;
     }
   }
-  // A float between would round it to the tie, and that to even.
+  // Rounding to float first would give the tie, which rounds to even.
   EXPECT_TRUE(passes<TypeParam>(1 + this->u + 0x1p-50, 0, this->at(1 + 2 * this->u), 1));
   EXPECT_FALSE(passes<TypeParam>(1 + this->u + 0x1p-50, 0, this->at(1), 1));
 }
 
-// A chain of 4096 steps in float is less than half an ulp of the result: only its own rounding is allowed beside. In
-// the dtype's ulps the same chain would be allowed to be anything.
+// A chain of 4096 steps in float has an error below half an ulp of the result: besides it only the final rounding is
+// allowed. Counted in ulps of the dtype the same chain would allow anything.
 TYPED_TEST(VerifyShortFloat, SumsAreRoundedInFloatAndOnceMore) {
   double const steps = 4096;
   double const bound = std::expm1(steps * 0x1p-24) + steps * 0x1p-149;
@@ -1006,7 +1008,7 @@ TYPED_TEST(VerifyShortFloat, SumsAreRoundedInFloatAndOnceMore) {
     EXPECT_TRUE(passes<TypeParam>(value, 1, this->at(value), steps));
     EXPECT_FALSE(passes<TypeParam>(value, 1, this->at(value + 2 * this->u), steps));
     EXPECT_FALSE(passes<TypeParam>(value, 1, this->at(value - 2 * this->u), steps));
-    // Where the sum may have come out on either side of the tie, both are right.
+    // If the sum may lie on either side of the tie, both results are right.
     double const near = sign * (1.5 + this->u - bound / 2);
     EXPECT_TRUE(passes<TypeParam>(near, 1, this->at(sign * 1.5), steps));
     EXPECT_TRUE(passes<TypeParam>(near, 1, this->at(sign * (1.5 + 2 * this->u)), steps));
@@ -1019,7 +1021,7 @@ TYPED_TEST(VerifyShortFloat, SumsAreRoundedInFloatAndOnceMore) {
   EXPECT_FALSE(passes<TypeParam>(1, 1, std::numeric_limits<TypeParam>::quiet_NaN(), 1e6));
 }
 
-// Below a power of two ulps are half as large as above it, where the sum may have come out.
+// Below a power of two ulps are half as large as above it, where the sum may lie.
 TYPED_TEST(VerifyShortFloat, ASumMayBeRoundedInTheNextBinade) {
   double const steps = std::log1p(2 * this->u + 0x1p-19) / 0x1p-24;
   EXPECT_TRUE(passes<TypeParam>(2 - 0x1p-20, 1, this->at(2 + 4 * this->u), steps));
@@ -1038,7 +1040,7 @@ TYPED_TEST(VerifyShortFloat, OverflowIsRightFromHalfAnUlpAboveTheLargest) {
     EXPECT_FALSE(passes<TypeParam>(edge * (1 + 1e-6), scale, most, 1));
     EXPECT_FALSE(passes<TypeParam>(edge, scale, -inf, 1));
   }
-  EXPECT_TRUE(passes<TypeParam>(edge * (1 - 1e-6), this->largest, inf, 64));  // the sum may have been above
+  EXPECT_TRUE(passes<TypeParam>(edge * (1 - 1e-6), this->largest, inf, 64));  // the exact sum may lie above
   EXPECT_TRUE(passes<TypeParam>(edge * (1 - 1e-6), this->largest, most, 64));
 }
 
@@ -1067,7 +1069,7 @@ TYPED_TEST(VerifyShortFloat, ExactSumsThatAreRoundedSeeHalfAnUlp) {
 TYPED_TEST(VerifyShortFloat, FromAFileAndUnwritten) {
   EXPECT_TRUE(passes_against_file<TypeParam>(this->at(1.5), 0, this->at(1.5), 1));
   EXPECT_FALSE(passes_against_file<TypeParam>(this->at(1.5), 0, this->at(1.5 + 2 * this->u), 1));
-  // The file's value and the result may have been rounded either way.
+  // The file's value and the result may have been rounded in different directions.
   EXPECT_TRUE(passes_against_file<TypeParam>(this->at(1.5), 1, this->at(1.5 + 2 * this->u), 1));
   EXPECT_FALSE(passes_against_file<TypeParam>(this->at(1.5), 1, this->at(1.5 + 4 * this->u), 1));
   TypeParam const poison = tessera::poison_value<TypeParam>;

@@ -1,6 +1,6 @@
 // The matrix product by warpgroups, with emulated lanes and units: under a team that runs its threads in the worst
-// order, with copies and products that happen at the earliest and at the latest moment. Factors are small whole
-// numbers, which both types of 16 bits represent: results are bit for bit those of plain loops.
+// order, with copies and products that complete at the earliest and at the latest moment. Factors are small whole
+// numbers that both 16-bit types represent exactly, so results equal those of plain loops bit by bit.
 
 #include <atomic>
 #include <cstddef>
@@ -54,7 +54,7 @@ TEST(Warpgroup, EachSumIsOneLanes) {
   EXPECT_EQ(*places.rbegin(), std::pair(AnyWarpgroup::rows - 1, AnyWarpgroup::cols - 1));
 }
 
-// Panels of whole numbers, a's with more rows than a product takes.
+// Panels of whole numbers; a's panel has more rows than a product uses.
 TEST(Warpgroup, AddsTheProductOfPanels) {
   constexpr int rows = 80;
   auto const of_a = [](int row, int k) { return static_cast<float>(row % 9 - k % 5); };
@@ -151,7 +151,7 @@ template <class Factor, class Tile, class Form, class Products, class Copies>
 using One = kernels::WarpgroupTile<1, 3>;
 using Two = kernels::WarpgroupTile<2, 5>;
 
-// Around the edges of panels, products, tiles and of the stages that are on their way.
+// Extents around the edges of panels, products, tiles and of the stages in flight.
 std::vector<Extents> const extents = {{1, 1, 1},     {1, 1, 0},     {3, 40, 0},    {1, 33, 9},     {35, 1, 17},
                                       {16, 16, 16},  {17, 15, 33},  {64, 128, 64}, {65, 131, 47},  {63, 124, 80},
                                       {129, 20, 96}, {20, 129, 36}, {128, 4, 128}, {130, 132, 116}};
@@ -190,7 +190,8 @@ TEST(WarpgroupProduct, ChangesWhatItLoadsAndStores) {
   expect_right<Half, One, Late, LateCopies, kernels::AddedProduct>({Order::ascending});
 }
 
-// What a thread copied is made visible to the units before each barrier: no emulated unit can tell.
+// Before each barrier a thread must make its copies visible to the units. Emulated units cannot detect a missing call,
+// so calls are counted.
 struct CountsSeen : Late<Half> {
   using Late<Half>::Late;
   static inline std::atomic<int> seen = 0;
@@ -220,7 +221,7 @@ struct ProductsWaitTooLittle : Late<Half> {
     if (N == 0) Late<Half>::wait<0>();
   }
 };
-// Never for the last one.
+// Mistake: never waits for the last product.
 struct LeavesTheLastProduct : Late<Half> {
   using Late<Half>::Late;
   template <int N>

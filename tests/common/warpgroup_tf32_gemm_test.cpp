@@ -1,5 +1,6 @@
-// The matrix product by warpgroups with factors of one or two tf32, with emulated lanes and units: under a team that
-// runs its threads in the worst order, with copies and products that happen at the earliest and at the latest moment.
+// The matrix product by warpgroups with factors of one or two tf32 terms, with emulated lanes and units: under a team
+// that runs its threads in the worst order, with copies and products that complete at the earliest and at the latest
+// moment.
 
 #include <algorithm>
 #include <atomic>
@@ -86,9 +87,9 @@ TEST(WarpgroupTf32, MultipliesAndAdds) {
   }
 }
 
-// A thread's part of a piece: every element has a place of its own, and what lanes load at once lies in different
-// banks. `at_once`: how many neighbours of k a lane loads with one access, of which a half or all of the lanes' are one
-// round.
+// A thread's part of a piece: every element has its own place, and elements that lanes load together lie in different
+// banks. `at_once` is the number of neighbouring k that a lane loads with one access; all lanes, or half of them, form
+// one round.
 template <class Part>
 void expect_places_in_all_banks(int at_once) {
   std::set<int> places;
@@ -162,7 +163,7 @@ void run_all(Extents const& e, Product<float, Form>& product, Order order) {
   EXPECT_TRUE(of_b.untouched());
 }
 
-// Around the edges of panels, strips, tiles, and of the stages that are on their way.
+// Extents around the edges of panels, strips, tiles, and of the stages in flight.
 std::vector<Extents> const extents = {{1, 1, 1},    {1, 1, 0},      {3, 40, 0},    {1, 33, 9},
                                       {35, 1, 17},  {16, 16, 8},    {17, 15, 33},  {64, 128, 64},
                                       {65, 131, 7}, {63, 124, 40},  {129, 20, 24}, {20, 129, 36},
@@ -218,9 +219,9 @@ TEST(WarpgroupTf32Product, ChangesWhatItStores) {
   expect_right<OneTerm, 1, Late, LateCopies, kernels::AddedProduct>({Order::ascending});
 }
 
-// What no emulated unit, copy or lane can tell: a thread makes what it copied visible to the units before each barrier;
-// it begins anew after each load into registers that products read; and its lanes meet after a load, before a place is
-// filled anew.
+// Emulated units, copies and lanes cannot detect these three errors, so calls are counted. A thread must make its
+// copies visible to the units before each barrier. It must begin a new group after each load into registers that
+// products read. Its lanes must meet after a load, before the place is refilled.
 struct CountsSeen : Late {
   using Late::Late;
   static inline std::atomic<int> seen = 0;
@@ -231,7 +232,7 @@ struct CountsSeen : Late {
     Late::begin();
   }
 };
-// Threads take turns at barriers alone, and between a meeting and the copies behind it there is none.
+// Threads switch only at barriers, and no barrier lies between a meeting and the copies after it.
 struct CountsMet : Lanes {
   static inline std::atomic<int> met = 0;
   static inline std::atomic<bool> just_met = false;
@@ -239,7 +240,7 @@ struct CountsMet : Lanes {
 };
 struct CountsUnmet : LateCopies {
   static inline std::atomic<int> unmet = 0;
-  static inline int first = 0;  // groups that a thread starts before it loads anything
+  static inline int first = 0;  // groups that a thread starts before its first load
   mutable int groups = 0;
   template <int Bytes>
   KOKKOS_FUNCTION void copy_async(void* to, void const* from, bool take) const {
@@ -269,7 +270,7 @@ TEST(WarpgroupTf32Product, SeesMeetsAndBeginsWhereItMust) {
   count.operator()<TwoTerms>(5, 4, 6, TwoTerms::ring);
 }
 
-// Waits for one group too few, for the sums of a strip or for the last ones.
+// Mistakes: waits for one group too few, for the sums of a strip or for the last sums.
 struct CopiesWaitTooLittle : LateCopies {
   template <int N>
   KOKKOS_FUNCTION void wait() const {
@@ -283,7 +284,7 @@ struct NeverWaits : Late {
     Late::wait<1>();
   }
 };
-// Products that take the high part of b for the low one.
+// Mistake: uses the high part of b as the low part.
 struct TakesHighForLow : Late {
   using Late::Late;
   KOKKOS_FUNCTION void multiply(Sums& c, A const& a, FactorPanel const& b) const {
@@ -307,8 +308,8 @@ TEST(BrokenWarpgroupTf32Product, IsSeen) {
   EXPECT_GT((wrong.template operator()<TwoTerms, TakesHighForLow, LateCopies>()), 0u);
 }
 
-// Numbers of 24 bits: two terms are as exact as their bound says, one is not. The low terms are no zeros here: in the
-// worst orders, too, nobody reads those of another stage.
+// Numbers of 24 bits: two terms keep their bound, one term does not. The low terms are nonzero, so that reading those
+// of another stage would show, also in the worst orders.
 template <class Tile, int Width, class Copies, class Form = kernels::PlainProduct>
 [[nodiscard]] double largest_error(Order order, double* bound) {
   Extents const e{100, 40, 128};  // rows in both strips

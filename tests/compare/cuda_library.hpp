@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What the peers on NVIDIA's libraries have in common: errors, CUB's temporary memory, a handle of cuBLAS.
+/// Common parts of the peers on NVIDIA's libraries: errors, CUB's temporary memory, a cuBLAS handle.
 
 #include <cublas_v2.h>
 #include <Kokkos_Core.hpp>
@@ -23,17 +23,18 @@ inline void check(cublasStatus_t status) {
 
 using Workspace = Kokkos::View<unsigned char*, Kokkos::CudaSpace>;
 
-/// What a function of CUB needs: called without memory, it says how much. `call(memory, bytes)` calls it.
+/// Allocates the temporary memory of a CUB function, whose size the function returns if it is called without memory.
+/// `call(memory, bytes)` calls the function.
 template <class Call>
 [[nodiscard]] Workspace workspace_of(Call const& call) {
   std::size_t bytes = 0;
   check(call(nullptr, bytes));
-  // Never nothing: without memory it would only say again what it needs.
+  // At least one byte: with a null pointer the function would only return the size again.
   return Workspace(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::compare: workspace"),
                    std::max<std::size_t>(bytes, 1));
 }
 
-/// A handle of cuBLAS, with its default settings: scalars come from the host, floats are not rounded to tf32.
+/// A cuBLAS handle with default settings: scalars are on the host, and floats are not rounded to tf32.
 class Cublas {
  public:
   Cublas() { check(cublasCreate(&handle_)); }
@@ -41,7 +42,7 @@ class Cublas {
   Cublas(Cublas const&) = delete;
   Cublas& operator=(Cublas const&) = delete;
 
-  /// For what is enqueued next.
+  /// Sets the stream of the following calls.
   [[nodiscard]] cublasHandle_t on(Kokkos::Cuda const& exec) const {
     check(cublasSetStream(handle_, exec.cuda_stream()));
     return handle_;

@@ -1,4 +1,5 @@
-// All mini-apps of this build with their peers: `tessera_peers run matmul --size 2^33 --variant register_tile,cublas`.
+// All mini-apps of this build together with their peers: `tessera_peers run matmul --size 2^33 --variant
+// register_tile,cublas`.
 
 #include "all_apps.hpp"
 #include "peers.hpp"

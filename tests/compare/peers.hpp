@@ -1,7 +1,7 @@
 #pragma once
-/// \file Peers: what others' libraries do, as variants of our mini-apps. They are built into a program of their own
-/// (tessera_peers), run by the same driver on the same input, verified against the same reference and timed in the same
-/// way.
+/// \file
+/// Peers: functions of other libraries, wrapped as variants of our mini-apps. They form a separate program
+/// (tessera_peers) with the same driver, inputs, reference, verification and timing.
 
 #include <string_view>
 #include <vector>
@@ -10,15 +10,14 @@
 
 namespace tessera::compare {
 
-/// A library's answers to what a mini-app computes. A Plan is timed while it makes the library's own call and nothing
-/// else; what its results need before they can be compared is the Plan's `complete(exec, input, output)`, which is not
-/// timed.
+/// The peer variants of a mini-app. The timed part of a Plan contains only the library call. If the results need
+/// further work before they can be compared, the Plan has `complete(exec, input, output)`, which is not timed.
 struct Peer {
   std::string_view app;
   std::vector<VariantRows> variants;
 };
 
-/// The mini-apps of this build.
+/// The peers of this build.
 [[nodiscard]] std::vector<Peer> peers();
 
 }  // namespace tessera::compare

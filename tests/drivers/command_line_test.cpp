@@ -1,6 +1,5 @@
-// The real programs as processes: exit codes, one clear message, nothing half-written, valid reports, Ctrl-C.
-//
-// TESSERA_BIN_DIR is where prefix_sum, dot, map and tessera are. Which spaces they have is asked of --list.
+// The real programs as processes: exit codes, one clear message, no partially written files, valid reports, Ctrl-C.
+// TESSERA_BIN_DIR is the folder of prefix_sum, dot, map and tessera. --list tells which spaces they have.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -58,7 +57,7 @@ struct Result {
   }
 };
 
-// Both ends of a terminal: what is written to the second is read from the first.
+// Both ends of a terminal: output to the second can be read from the first.
 bool open_terminal(int (&ends)[2]) {
   ends[0] = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (ends[0] < 0 || ::grantpt(ends[0]) != 0 || ::unlockpt(ends[0]) != 0) return false;
@@ -66,10 +65,10 @@ bool open_terminal(int (&ends)[2]) {
   return ends[1] >= 0;
 }
 
-// A program that runs, with its stdout and stderr as pipes; or with a terminal as stderr.
+// A running program, with pipes as stdout and stderr, or with a terminal as stderr.
 class Process {
  public:
-  /// `environment`: NAME=value; NAME without a value is unset.
+  /// `environment` holds NAME=value; NAME without a value is unset.
   Process(std::string const& program, Names const& arguments, std::string const& directory,
           Names const& environment = {}, bool terminal = false) {
     int out[2];
@@ -87,10 +86,10 @@ class Process {
       ::dup2(out[1], STDOUT_FILENO);
       ::dup2(err[1], STDERR_FILENO);
       for (int const end : {out[0], out[1], err[0], err[1]}) ::close(end);
-      ::setenv("OMP_PROC_BIND", "false", 1);  // Kokkos says a word on stderr where it is not set
+      ::setenv("OMP_PROC_BIND", "false", 1);  // otherwise Kokkos prints a message on stderr
       ::setenv("OMP_NUM_THREADS", "2", 1);
       ::setenv("TERM", "xterm", 1);
-      ::setenv("OMP_WAIT_POLICY", "passive", 1);  // other tests may have the cores
+      ::setenv("OMP_WAIT_POLICY", "passive", 1);  // other tests may use the cores
       for (std::string const& entry : environment) {
         std::size_t const equals = entry.find('=');
         if (equals == std::string::npos) {
@@ -117,7 +116,7 @@ class Process {
     for (int const end : pipes_) ::close(end);
   }
 
-  /// Reads until stdout contains `text`; false if it ended before.
+  /// Reads until stdout contains `text`; returns false if the program ended before.
   bool read_until(std::string const& text) {
     while (result_.out.find(text) == std::string::npos) {
       if (!read_some()) return false;
@@ -185,7 +184,7 @@ class CommandLine : public testing::Test {
     return text.str();
   }
 
-  /// Threads of the OpenMP space; 0 if there is none.
+  /// Returns the number of threads of the OpenMP space; 0 if there is none.
   [[nodiscard]] int concurrency_of(Names const& environment) const {
     (void)Process("dot",
                   {"--size", "8", "--variant", "range_reduce", "--samples", "1", "--min-time", "0", "--json", "c.json"},
@@ -205,7 +204,8 @@ class CommandLine : public testing::Test {
     return names;
   }
 
-  /// Exit 2, one line on stderr that begins with the program and contains `message`, nothing else said or written.
+  /// Expects exit code 2, one line on stderr that begins with the program's name and contains `message`, and no other
+  /// output or files.
   void expect_mistake(std::string const& program, Names const& arguments, std::string const& message) const {
     Names const before = files();
     Result const result = run(program, arguments);
@@ -219,13 +219,13 @@ class CommandLine : public testing::Test {
     EXPECT_EQ(files(), before) << shown;
   }
 
-  /// False in a build that left the dtype out (TESSERA_DTYPES).
+  /// Returns false if this build excludes the dtype (TESSERA_DTYPES).
   [[nodiscard]] bool has_dtype(std::string const& name) const {
     Names const names = listed("map", "dtype");
     return std::ranges::find(names, name) != names.end();
   }
 
-  /// The names in the lines of --list that begin with `kind`.
+  /// Returns the names in those lines of --list that begin with `kind`.
   [[nodiscard]] Names listed(std::string const& program, std::string const& kind) const {
     std::istringstream text(run(program, {"--list"}).out);
     Names names;
@@ -245,7 +245,7 @@ class CommandLine : public testing::Test {
     group.create_dataset(name, tessera::dtype_of<T>, shape).write(data.data(), tessera::dtype_of<T>);
   }
 
-  /// A case of map: /input/a, and /expected/out if there is any.
+  /// Writes a case of map: /input/a, and /expected/out unless empty.
   template <class T>
   void write_map_case(std::string const& name, std::vector<T> const& a, std::vector<T> const& expected = {},
                       std::string const& field = "a", Shape shape = {}) const {
@@ -268,7 +268,7 @@ class CommandLine : public testing::Test {
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What is answered without running
+// Requests that are answered without a run
 // ---------------------------------------------------------------------------------------------------------------------
 
 TEST_F(CommandLine, help_list_and_version) {
@@ -330,8 +330,8 @@ TEST_F(CommandLine, the_umbrella_answers_without_running) {
 // Profilers
 // ---------------------------------------------------------------------------------------------------------------------
 
-// With a connector of our own in the place of Kokkos Tools: the region of a row encloses the row's kernels and no
-// others, and every kernel has a name that people can read.
+// With our own connector instead of Kokkos Tools: the region of a row must enclose exactly the row's kernels, and every
+// kernel must have a readable name.
 TEST_F(CommandLine, profilers_see_a_region_a_row_and_named_kernels) {
   Names const arguments{"run", "all", "--size", "5000", "--samples", "1", "--min-time", "0", "--json", "r.json"};
   Names const environment{"KOKKOS_TOOLS_LIBS=" TESSERA_PROFILE_CONNECTOR, "TESSERA_PROFILE_LOG=" + path("log")};
@@ -339,9 +339,9 @@ TEST_F(CommandLine, profilers_see_a_region_a_row_and_named_kernels) {
   ASSERT_EQ(result.code, 0) << result.err;
   if (!fs::exists(path("log"))) GTEST_SKIP() << "this Kokkos loads no tools (Kokkos_ENABLE_LIBDL)";
 
-  std::set<std::string> rows;  // "app/variant" of those that ran
+  std::set<std::string> rows;  // "app/variant" of the rows that ran
   std::set<std::string> of_libraries;
-  std::map<std::string, int> expected_regions;  // two a row: its first launch, and its samples
+  std::map<std::string, int> expected_regions;  // two per row: its first launch, and its samples
   json const written = report();
   for (json const& row : written["rows"]) {
     std::string const name = row["app"].get<std::string>() + "/" + row["variant"].get<std::string>();
@@ -351,7 +351,7 @@ TEST_F(CommandLine, profilers_see_a_region_a_row_and_named_kernels) {
     expected_regions[name] += 2;
   }
   ASSERT_FALSE(rows.empty());
-  // `text` is `name`, or a step of it.
+  // Returns whether `text` is `name` or a step of it.
   auto const is_of = [](std::string const& name, std::string const& text) {
     return text.starts_with(name) && (text.size() == name.size() || text.substr(name.size(), 2) == "::");
   };
@@ -400,10 +400,10 @@ TEST_F(CommandLine, profilers_see_a_region_a_row_and_named_kernels) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What scripts read
+// Output for scripts
 // ---------------------------------------------------------------------------------------------------------------------
 
-// Real reports of this build: generated cases and files, rows that pass and that are skipped, roofs measured and given.
+// Real reports of this build: generated cases and files, passed and skipped rows, roofs measured and given.
 TEST_F(CommandLine, reports_are_as_the_schema_says) {
   fs::path const source(TESSERA_SOURCE_DIR);
   json const schema = json::parse(std::ifstream(source / "common/schemas/tessera-report-1.json"));
@@ -416,7 +416,7 @@ TEST_F(CommandLine, reports_are_as_the_schema_says) {
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(tessera::testing::schema_faults(schema, report()), Names{});
   }
-  // What the schema is for: none of these is a report.
+  // The schema must reject each of these.
   json const good = report();
   auto const faults_of = [&](auto const& spoil) {
     json spoilt = good;
@@ -439,7 +439,7 @@ TEST_F(CommandLine, reports_are_as_the_schema_says) {
               it["system"]["spaces"].begin()->at("matrix_peak_operations_per_second").erase("half");
             }),
             1u);
-  // Reports of before there were roofs of matrix units are none the worse.
+  // Reports without the roofs of matrix units remain valid.
   EXPECT_EQ(faults_of([](json& it) {
               for (json& row : it["rows"]) row.erase("unit"), row.erase("unit_products");
               for (json& space : it["system"]["spaces"]) space.erase("matrix_peak_operations_per_second");
@@ -526,7 +526,7 @@ TEST_F(CommandLine, a_study_of_the_real_program_is_done_once) {
   EXPECT_TRUE(has(first.out, " of the prediction"));
   json const written = report("sizes/map-2p12-r1-range-2.json");
   EXPECT_EQ(written["input"][0]["size"], 4096);
-  // The report's own facts are those that the study asks for.
+  // The report must contain the values that the study requests.
   EXPECT_EQ(run("tessera", words).last_line(), "TESSERA study steps=4 done=0 before=4 failed=0 rows_failed=0");
   json other = written;
   other["build"]["git_commit"] = "000000000000";
@@ -541,7 +541,8 @@ TEST_F(CommandLine, a_study_of_the_real_program_is_done_once) {
           " run dot --size-per-rank 2^24 --variant distributed --json weak/dot-2p24-each-r4-distributed-5.json"));
 }
 
-// Launches of a program whose own thread OpenMP binds to one processor have the processors that it was started with.
+// OpenMP may bind the program's main thread to one processor; its launches must still have all processors with which it
+// was started.
 TEST_F(CommandLine, launches_have_the_processors_of_the_program) {
   Names const spaces = listed("map", "space");
   if (std::ranges::find(spaces, "openmp") == spaces.end()) GTEST_SKIP() << "this build has no OpenMP";
@@ -549,7 +550,7 @@ TEST_F(CommandLine, launches_have_the_processors_of_the_program) {
   CPU_ZERO(&all);
   ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
   if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "this machine has a single processor";
-  cpu_set_t one;  // the last
+  cpu_set_t one;  // the last processor
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &all)) continue;
     CPU_ZERO(&one);
@@ -563,7 +564,7 @@ TEST_F(CommandLine, launches_have_the_processors_of_the_program) {
     EXPECT_FALSE(system.contains("OMP_NUM_THREADS"));
     return std::pair(system["processors"].get<std::string>(), system["spaces"]["openmp"]["concurrency"].get<int>());
   };
-  // Whatever places OpenMP is told of: an explicit list leaves out some.
+  // This must not depend on OMP_PLACES; an explicit list excludes some processors.
   for (std::string const places : {"threads", "cores", "{0}"}) {
     SCOPED_TRACE(places);
     for (bool const on_one : {false, true}) {
@@ -576,7 +577,7 @@ TEST_F(CommandLine, launches_have_the_processors_of_the_program) {
       };
       Names direct{"run", "map", "--json", "direct.json"};
       direct.insert(direct.end(), few.begin(), few.end());
-      if (start(direct).code != 0) continue;  // OpenMP refuses places that are not there
+      if (start(direct).code != 0) continue;  // OpenMP refuses places that do not exist
       auto const expected = facts("direct.json");
       if (places == "threads") {
         EXPECT_EQ(expected.second, on_one ? 1 : CPU_COUNT(&all));
@@ -604,7 +605,7 @@ TEST_F(CommandLine, launches_have_the_processors_of_the_program) {
   }
 }
 
-// The first launch measures, or that for the predictions; the others take its file.
+// Either the first launch or the launch for the predictions measures the roofs; all others use its file.
 TEST_F(CommandLine, a_study_measures_roofs_once_and_compares_with_its_copy) {
   Names const words{"study",
                     "--preset",
@@ -657,14 +658,14 @@ TEST_F(CommandLine, a_study_measures_roofs_once_and_compares_with_its_copy) {
   EXPECT_TRUE(has(compared.last_line(), "TESSERA compare rows=" + std::to_string(rows) + " slower=0 faster=0 "));
   EXPECT_TRUE(has(compared.last_line(), " unverified=0"));
   EXPECT_TRUE(has(compared.out, "8 old launches, 8 new, " + std::to_string(rows) + " rows of 2 launches a side"));
-  // Another day may be another machine: the first launch measures anew.
+  // The machine may have changed in the meantime, so the first new launch measures again.
   fs::remove(path("s/map-2p10-r1-" + listed("map", "space").front() + "-1.json"));
   Result const again = run("tessera", words);
   EXPECT_EQ(again.last_line(), "TESSERA study steps=8 done=1 before=7 failed=0 rows_failed=0");
   EXPECT_TRUE(has(again.out, " --save-machine s/machine/roofs-r1.json\n"));
 }
 
-// The table in common/cluster/scaling.md is what the program writes, for the mini-apps of this build.
+// The table in common/cluster/scaling.md must equal the program's output, for the mini-apps of this build.
 TEST_F(CommandLine, the_table_of_limits_is_that_of_the_page) {
   std::ifstream file(std::string(TESSERA_SOURCE_DIR) + "/common/cluster/scaling.md");
   std::string const page(std::istreambuf_iterator<char>(file), {});
@@ -691,7 +692,7 @@ TEST_F(CommandLine, compare_reads_reports_of_launches) {
             0);
   json const base = report();
   ASSERT_GE(base["rows"].size(), 2u);
-  // Launches that differ by less than the threshold, and new ones whose first row takes 5% longer.
+  // Launches that differ by less than the threshold, and new launches whose first row takes 5% longer.
   auto const write = [&](std::string const& name, double factor, int launch) {
     json made = base;
     for (json& row : made["rows"]) {
@@ -722,10 +723,10 @@ TEST_F(CommandLine, compare_reads_reports_of_launches) {
   EXPECT_EQ(run("tessera", {"compare", "new", "old"}).code, 0);  // faster
   EXPECT_EQ(run("tessera", {"compare", "old/0.json", "old/1.json", "--to", "old/2.json", "old/3.json"}).code, 0);
   EXPECT_EQ(run("tessera", {"compare", "old", "new", "--threshold", "10"}).code, 0);
-  EXPECT_EQ(run("tessera", {"compare", "old/0.json", "new/0.json"}).code, 0);  // of one launch nothing is known
+  EXPECT_EQ(run("tessera", {"compare", "old/0.json", "new/0.json"}).code, 0);  // one launch gives no verdict
   EXPECT_FALSE(has(run("tessera", {"compare", "old", "old"}).out, "pointer"));
   EXPECT_TRUE(has(run("tessera", {"compare", "old", "old", "--all"}).out, "pointer"));
-  // A row that is wrong now.
+  // A row whose new result is wrong.
   json broken = base;
   broken["rows"][0]["status"] = "failed";
   std::ofstream(path("new/0.json")) << broken;
@@ -763,7 +764,7 @@ TEST_F(CommandLine, compare_launches_programs_in_turns) {
     arguments.insert(arguments.end(), few.begin(), few.end());
     return arguments;
   };
-  // Two programs that share no row.
+  // Two programs without common rows.
   Result const both = run("tessera", with({"compare", "--run", map, dot, "--launches", "2", "--keep", "kept"}));
   EXPECT_EQ(both.code, 1) << both.err;
   EXPECT_TRUE(has(both.out, "2 old launches, 2 new"));
@@ -775,7 +776,7 @@ TEST_F(CommandLine, compare_launches_programs_in_turns) {
     EXPECT_EQ(report(file)["rows"][0]["app"], "map");
   for (std::string const file : {"kept/02-new.json", "kept/03-new.json"})
     EXPECT_EQ(report(file)["rows"][0]["app"], "dot");
-  // Verdicts on so small rows are anybody's.
+  // Verdicts on such small rows are arbitrary.
   Result const self = run("tessera", with({"compare", "--self-test", map, "--launches", "2"}));
   EXPECT_LE(self.code, 1) << self.err;
   EXPECT_TRUE(has(self.out, "4 launches of one build, 4 comparisons: "));
@@ -893,7 +894,8 @@ TEST_F(CommandLine, files_with_the_wrong_content) {
   expect_mistake("map", {"--input", "good.h5", "--dtype", "double"}, "holds float (--dtype asks for double");
 }
 
-// Data in other files, where variables say that they are. HDF5 reads the variables once, so that each run is a process.
+// Data in other files whose location is in environment variables. HDF5 reads the variables once, so each run needs its
+// own process.
 TEST_F(CommandLine, data_in_other_files) {
   auto const make = [&](std::string const& name, std::string const& dataset, hid_t properties, bool with_data) {
     hid_t const file = H5Fcreate(path(name).c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -994,7 +996,7 @@ TEST_F(CommandLine, conflicts) {
 // Runs
 // ---------------------------------------------------------------------------------------------------------------------
 
-// Those of map that every build has the code of: `distributed` needs one with MPI.
+// The variants of map that every build contains: `distributed` needs a build with MPI.
 constexpr char const* everywhere = "range,pointer,team_guarded,scratch,vector";
 
 TEST_F(CommandLine, a_run_and_its_report) {
@@ -1031,7 +1033,7 @@ TEST_F(CommandLine, a_digest_of_files_and_generated_cases) {
                         "t.txt"};
   Result const result = run("tessera", arguments);
   EXPECT_EQ(result.code, 0);
-  EXPECT_EQ(result.err, "");  // it is no terminal
+  EXPECT_EQ(result.err, "");  // stderr is no terminal
   EXPECT_EQ(result.out.find("map   6 variants"), 0u) << result.out;
   EXPECT_TRUE(has(result.out, "\ndot  10 variants"));
   EXPECT_TRUE(has(result.out, " cases verified  best "));
@@ -1048,7 +1050,7 @@ TEST_F(CommandLine, progress_on_a_terminal) {
   EXPECT_EQ(result.code, 0);
   EXPECT_TRUE(has(result.err, "[case 1/2, "));
   EXPECT_TRUE(has(result.err, " rows left] size 1000 of map in float: input"));
-  EXPECT_TRUE(result.err.ends_with("\r\033[K")) << result.err;  // nothing of it stays
+  EXPECT_TRUE(result.err.ends_with("\r\033[K")) << result.err;  // the progress line is erased
   EXPECT_EQ(result.out.find("[case"), std::string::npos);
 }
 
@@ -1135,7 +1137,7 @@ TEST_F(CommandLine, the_umbrella_runs_a_sweep_by_its_name) {
 }
 
 TEST_F(CommandLine, ctrl_c_leaves_the_report_of_the_rows_that_were_done) {
-  // Endless, as far as this test is concerned: each row takes 30 s.
+  // Practically endless: each row takes 30 s.
   Process process("map", {"--size", "0,1000", "--min-time", "30", "--json", "r.json", "--variant", "range"},
                   directory.string());
   ASSERT_TRUE(process.read_until("case 1/2"));
@@ -1143,7 +1145,7 @@ TEST_F(CommandLine, ctrl_c_leaves_the_report_of_the_rows_that_were_done) {
   Result const none = process.finish();
   EXPECT_EQ(none.code, 130) << none.err;
   EXPECT_EQ(none.last_line(), "TESSERA rows=0 passed=0 failed=0 skipped=0 weak=0");
-  EXPECT_TRUE(files().empty());  // no row, no report
+  EXPECT_TRUE(files().empty());  // without a row there is no report
 }
 
 TEST_F(CommandLine, ctrl_c_after_a_row) {
@@ -1175,7 +1177,7 @@ TEST_F(CommandLine, signals_in_quick_succession_are_one) {
   }
 }
 
-// OpenMP may give fewer threads than Kokkos counts with: kernels would hang, or leave work out.
+// OpenMP may provide fewer threads than Kokkos expects: kernels would hang or skip work.
 TEST_F(CommandLine, fewer_openmp_threads_than_kokkos_expects) {
   if (concurrency_of({}) != 2) GTEST_SKIP() << "no OpenMP";
   for (std::string const entry : {"OMP_THREAD_LIMIT=1", "OMP_MAX_ACTIVE_LEVELS=0"}) {
@@ -1190,7 +1192,7 @@ TEST_F(CommandLine, fewer_openmp_threads_than_kokkos_expects) {
       EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
       EXPECT_TRUE(files().empty()) << entry;
     }
-    // What it says to do.
+    // The advice in the message.
     Result const one =
         Process("dot", {"--size", "1000", "--min-time", "0", "--kokkos-num-threads=1"}, directory.string(), {entry})
             .finish();
@@ -1200,13 +1202,13 @@ TEST_F(CommandLine, fewer_openmp_threads_than_kokkos_expects) {
   Result const three =
       Process("dot", {"--size", "100", "--kokkos-num-threads=4"}, directory.string(), {"OMP_THREAD_LIMIT=3"}).finish();
   EXPECT_TRUE(has(three.err, "OpenMP gives 3 of the 4 threads")) << three.out;
-  // Kokkos counts the threads itself where nobody names a number; and a busy machine makes them no fewer.
+  // Without a given number Kokkos counts the threads itself. OMP_DYNAMIC on a busy machine must not reduce them.
   EXPECT_EQ(concurrency_of({"OMP_THREAD_LIMIT=1"}), 1);
   EXPECT_EQ(concurrency_of({"OMP_DYNAMIC=true"}), 2);
   EXPECT_EQ(concurrency_of({"OMP_DYNAMIC=true", "OMP_NUM_THREADS=7"}), 7);
 }
 
-// A run ends well, or with one message before its first row.
+// A run either completes or ends with one message before its first row.
 TEST_F(CommandLine, limits_of_the_process) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the address sanitizer itself reserves terabytes of addresses";
@@ -1224,7 +1226,7 @@ TEST_F(CommandLine, limits_of_the_process) {
     SCOPED_TRACE("ulimit " + limit + ", size " + size + "\n" + out + err);
     ASSERT_TRUE(WIFEXITED(status));
     int const code = WEXITSTATUS(status);
-    if (code == 127) return;  // the program's own libraries find no room
+    if (code == 127) return;  // the program's own libraries cannot be loaded
     EXPECT_TRUE(code == 0 || code == 2) << code;
     if (code == 0) {
       ++completed;
@@ -1244,7 +1246,7 @@ TEST_F(CommandLine, limits_of_the_process) {
   EXPECT_GT(completed, 5);
 }
 
-// What is slow and has no place to stop at: the reference of 2^28 elements, making them, the roofs.
+// The slow parts without a point to stop: generating data, the reference of 2^26 elements, the roofs.
 TEST_F(CommandLine, one_signal_ends_a_run_within_two_seconds) {
   for (int const signal : {SIGINT, SIGTERM, SIGHUP}) {
     for (int const after_ms : {100, 700}) {
@@ -1254,7 +1256,7 @@ TEST_F(CommandLine, one_signal_ends_a_run_within_two_seconds) {
       auto const start = std::chrono::steady_clock::now();
       Result const result = process.finish();
       EXPECT_EQ(result.code, 128 + signal) << result.err;
-      // Two seconds, and what a loaded machine takes.
+      // Two seconds, plus a margin for a loaded machine.
       EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 4.0);
       EXPECT_TRUE(files().empty());
     }

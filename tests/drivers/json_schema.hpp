@@ -1,6 +1,6 @@
 #pragma once
-// As much of JSON Schema (draft 2020-12) as the schemas in common/schemas use. A word that it does not know is an
-// error: a check that nobody makes must not look like one.
+// The part of JSON Schema (draft 2020-12) that the schemas in common/schemas use. An unknown keyword is an error, so
+// that no check is silently ignored.
 
 #include <algorithm>
 #include <set>
@@ -12,7 +12,7 @@
 
 namespace tessera::testing {
 
-/// What of `value` is not as `schema` (a part of `root`) says: one text a fault, each with its place.
+/// Returns one text with its location for each violation of `schema` (a part of `root`) by `value`.
 inline void schema_faults(nlohmann::json const& root, nlohmann::json const& schema, nlohmann::json const& value,
                           std::string const& place, std::vector<std::string>& faults) {
   using nlohmann::json;

@@ -1,4 +1,4 @@
-// A tool for Kokkos' profiling interface that writes what it is told, a line a call, to the file $TESSERA_PROFILE_LOG:
+// A tool for Kokkos' profiling interface that writes one line per callback to the file $TESSERA_PROFILE_LOG:
 //   push NAME | pop | for NAME | reduce NAME | scan NAME
 // KOKKOS_TOOLS_LIBS names the library.
 

@@ -1,5 +1,5 @@
-// Taking collectives away: a sum by team::tree_reduce and a prefix sum by decoupled look-back, in kernels and on Views
-// that know nothing of mini-apps.
+// Collectives outside of mini-apps: a sum with team::tree_reduce and a prefix sum with decoupled look-back, in the
+// user's own kernels and Views.
 
 #include <Kokkos_Core.hpp>
 
@@ -29,7 +29,7 @@ using Member = Policy::member_type;
 using Values = Kokkos::View<std::int32_t*, Exec>;
 using Scratch = Kokkos::View<std::int32_t*, Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-// The sum of all values by one team: each thread's share, then the tree.
+// The sum of all values by one team: first each thread's share, then the tree.
 void sum(Exec const& exec, Values const& values, Kokkos::View<std::int32_t, Exec> const& result) {
   int const threads = kernels::team_size(exec, 0);
   int const n = static_cast<int>(values.extent(0));
@@ -45,14 +45,14 @@ void sum(Exec const& exec, Values const& values, Kokkos::View<std::int32_t, Exec
       });
 }
 
-// What a team shares besides its threads' totals: its tile's number, and what lies before the tile.
+// Shared by a team besides its threads' totals: the number of its tile, and the sum of all previous tiles.
 struct Shared {
   std::uint32_t tile;
   std::int32_t before;
 };
 using SharedView = Kokkos::View<Shared, Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-// Replaces the values by their inclusive prefix sum in a single pass: one value a lane.
+// Replaces the values by their inclusive prefix sum in a single pass, with one value per lane.
 void prefix_sum(Exec const& exec, Values const& values) {
   using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
   using Op = collective::Sum<std::int32_t>;

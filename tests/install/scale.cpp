@@ -1,4 +1,4 @@
-// A mini-app outside of Tessera's tree, in one file: out[i] = factor * a[i], one variant.
+// A mini-app outside of Tessera's source tree, in one file: out[i] = factor * a[i], with one variant.
 
 #include <array>
 #include <cmath>

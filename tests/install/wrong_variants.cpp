@@ -1,4 +1,4 @@
-// Variants that must not compile, each with a message in Tessera's own words. run.cmake looks for them.
+// Variants that must not compile. run.cmake checks that each error contains Tessera's own message.
 
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Must not compile: a matrix by columns, and results in const elements. run.cmake looks for the messages.
+// Must not compile: a column-major matrix, and results in const elements. run.cmake checks the messages.
 
 #include <Kokkos_Core.hpp>
 

@@ -1,6 +1,5 @@
-// What ranks say in launches that are timed does not allocate: every operator new of the thread that calls is counted.
-// (Memory that MPI takes for itself is not seen; nor are its own threads, or the GPU driver's, which allocate whenever
-// they like.)
+// Communication in timed launches must not allocate. The test counts every operator new of the calling thread. It does
+// not see memory that MPI allocates itself, or allocations by threads of MPI or the GPU driver.
 
 #include <gtest/gtest.h>
 
@@ -39,7 +38,7 @@ thread_local std::uint64_t allocations = 0;
 
 }  // namespace
 
-// CUDA's compiler takes them for functions of the device, too.
+// CUDA's compiler treats these as device functions, too.
 void* operator new(std::size_t size) {
   KOKKOS_IF_ON_HOST((return allocated(size);))
   KOKKOS_IF_ON_DEVICE(((void)size; return nullptr;))
@@ -48,7 +47,7 @@ void* operator new[](std::size_t size) {
   KOKKOS_IF_ON_HOST((return allocated(size);))
   KOKKOS_IF_ON_DEVICE(((void)size; return nullptr;))
 }
-// All forms without an alignment: what one of them gave, another may free.
+// All forms without alignment are replaced together, because one form may free memory allocated by another.
 void* operator new(std::size_t size, std::nothrow_t const&) noexcept {
   KOKKOS_IF_ON_HOST((return allocated_or_null(size);))
   KOKKOS_IF_ON_DEVICE(((void)size; return nullptr;))
@@ -72,7 +71,7 @@ using ranks::Message;
 
 ranks::Ranks const& world() { return ranks::world(); }
 
-// Those of `call`; it is called once before, as a launch is.
+// Returns the number of allocations of `call`, which is called once before, like a warm-up launch.
 template <class Call>
 std::uint64_t allocations_of(Call const& call) {
   call();
@@ -102,7 +101,7 @@ TEST(Allocations, NoneForWords) {
   EXPECT_EQ(all.back(), world().count() - 1);
 }
 
-// A ring, with more than one message at a time.
+// A ring, with more than one message in flight.
 TEST(Allocations, NoneForMessages) {
   int const count = world().count();
   int const to = (world().rank() + 1) % count;
@@ -127,7 +126,7 @@ TEST(Allocations, NoneForMessages) {
   EXPECT_EQ(in.back(), static_cast<std::uint32_t>(from));
 }
 
-// Of hosts; there the messages are MPI's from their begin to their end.
+// On hosts, MPI handles the messages completely.
 TEST(Allocations, NoneForBulkOnAHost) {
   using Exec = Kokkos::DefaultHostExecutionSpace;
   Exec const exec;
@@ -145,7 +144,7 @@ TEST(Allocations, NoneForBulkOnAHost) {
   EXPECT_EQ(in.back(), static_cast<std::uint32_t>(from));
 }
 
-// Of each rank's elements the first half goes to the first ranks, the other one behind it.
+// The first half of each rank's elements forms the first run, the second half the second run behind it.
 TEST(Allocations, NoneForRunsToPlacesOnAHost) {
   using Exec = Kokkos::DefaultHostExecutionSpace;
   Exec const exec;
@@ -163,7 +162,8 @@ struct Nothing {
   KOKKOS_FUNCTION void operator()(int, int&, bool) const {}
 };
 
-// Numbers of all ranks' rows, then all of one's. (The label is short: Kokkos copies that of a launch of teams.)
+// First indices into all ranks' rows, then into one rank's. (The label is short because Kokkos copies the label of a
+// team launch.)
 TEST(Allocations, NoneForRowsFromOwnersOnAHost) {
   using Exec = Kokkos::DefaultHostExecutionSpace;
   using Memory = Exec::memory_space;

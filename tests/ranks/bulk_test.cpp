@@ -1,5 +1,6 @@
-// Bulk data between ranks, in the memory of each execution space, by every transport that this machine has: each number
-// says where it is from. All is done twice, with other numbers, so that what is left of the first time is seen.
+// Bulk data between ranks, in the memory of each execution space, with every transport of this machine. Each number
+// encodes its origin. Each operation runs twice with different numbers, so that data left from the first run are
+// detected.
 
 #include <gtest/gtest.h>
 
@@ -40,7 +41,7 @@ using ranks::block_of;
 ranks::Ranks const& world() { return ranks::world(); }
 constexpr std::size_t sizes[] = {0, 1, 2, 3, 5, 6, 7, 8, 40, 1001};
 
-// Its numbers are made by element(i).
+// Returns a View with the numbers element(i).
 template <class Element>
 Numbers made(std::size_t n, Element const& element) {
   Numbers const numbers("numbers", n);
@@ -50,7 +51,7 @@ Numbers made(std::size_t n, Element const& element) {
   return numbers;
 }
 
-// How many of the first n are not element(i).
+// Returns how many of the first n numbers differ from element(i).
 template <class Element>
 std::size_t wrong(Number const* numbers, std::size_t n, Element const& element) {
   Kokkos::View<Number const*, Memory, Kokkos::MemoryUnmanaged> const all(numbers, n);
@@ -61,16 +62,16 @@ std::size_t wrong(Number const* numbers, std::size_t n, Element const& element) 
   return count;
 }
 
-// NCCL refuses them then.
+// NCCL refuses ranks that share a GPU.
 bool share_gpus() { return world().count_on_node() > Kokkos::num_devices(); }
 
-// Under each transport that there is.
+// Runs with each available transport.
 class Transports : public ::testing::TestWithParam<char const*> {
  protected:
   void SetUp() override {
     try {
       ranks::choose_transport(GetParam(), share_gpus());
-    } catch (UserError const& error) {  // the same on all ranks
+    } catch (UserError const& error) {  // the same error on all ranks
       GTEST_SKIP() << error.what();
     }
   }
@@ -132,8 +133,8 @@ TEST_P(Transports, RowsToOwners) {
   }
 }
 
-// Numbers of rows in the table and beside it, all of one row, none that there is: each time others, of the same object.
-// Of a row that all ask for, its owner answers in rounds. Ranks have different many, some none.
+// Five calls of the same object with different indices: inside and outside the table, all the same row, none inside. If
+// all ranks ask for one row, its owner answers in rounds. Ranks have different numbers of indices; some have none.
 TEST_P(Transports, RowsFromOwners) {
   Exec const exec;
   auto const count = static_cast<std::size_t>(world().count());
@@ -209,7 +210,7 @@ TEST_P(Transports, OrderedAllReduce) {
   }
 }
 
-// Two pieces a rank, some of no keys: score, weight and values say whose they are, of which query.
+// Two pieces per rank, some without keys. Score, weight and values encode rank and query.
 TEST_P(Transports, ReduceScatterPieces) {
   Exec const exec;
   std::size_t const dim = 6;
@@ -264,7 +265,7 @@ TEST_P(Transports, ReduceScatterPieces) {
   }
 }
 
-// Items of two runs, and some that are of none: mixed; all of one; those of the first ranks, or of the last, of one.
+// Items of two runs and of none: mixed; all in one run; the items of the first or of the last ranks in one run.
 TEST_P(Transports, RunsToPlaces) {
   Exec const exec;
   constexpr Number untouched = 0xffffffff;
@@ -323,7 +324,7 @@ TEST_P(Transports, Rotate) {
         rotate(exec, {fields[0].data(), fields[1].data()}, [&](int rank, auto const& block) {
           order.push_back(rank);
           Block const rows = block_of(n, world().count(), rank);
-          for (std::size_t f = 0; f < 2 && rows.size() > 0; ++f) {  // enqueued, and read later
+          for (std::size_t f = 0; f < 2 && rows.size() > 0; ++f) {  // enqueued and read later
             Kokkos::View<Number const*, Memory, Kokkos::MemoryUnmanaged> const from(block[f], rows.size() * row);
             Kokkos::deep_copy(exec, Kokkos::subview(seen[f], std::pair(rows.begin * row, rows.end * row)), from);
           }
@@ -383,7 +384,7 @@ TEST_P(Transports, PanelBroadcast) {
           at = broadcast.panels()[p].end;
           EXPECT_EQ(panel_a.extent(0), rows);
           EXPECT_EQ(panel_b.extent(1), cols);
-          auto const keep = [&](Numbers const& seen, auto const& panel, std::size_t row) {  // enqueued, and read later
+          auto const keep = [&](Numbers const& seen, auto const& panel, std::size_t row) {  // enqueued and read later
             std::size_t const first = broadcast.panels()[p].begin * row;
             if (panel.size() == 0) return;
             Kokkos::View<Number const*, Memory, Kokkos::MemoryUnmanaged> const from(panel.data(), panel.size());

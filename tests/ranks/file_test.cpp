@@ -1,4 +1,5 @@
-// Files of several ranks, by a parallel HDF5: what is read and written together, and that MPI takes it as one access.
+// Files of several ranks with parallel HDF5: collective reading and writing, and that MPI performs it as collective
+// access.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 
 ranks::Ranks const& world() { return ranks::world(); }
 
-// A path that all ranks have, in a folder that the first one makes, and removes at the end.
+// A path that all ranks share, in a folder that rank 0 creates and finally removes.
 class Files : public ::testing::Test {
  protected:
   Files() {
@@ -54,9 +55,9 @@ HostField field_of(std::vector<float> const& values, Shape shape) {
 
 FieldSpec const spec{"in", 1, DType::float32};
 
-// Blocks of a vector; ranks without elements take part.
+// Blocks of a vector; ranks without elements take part in the call.
 TEST_F(Files, AreWrittenAndReadByAllRanks) {
-  for (std::size_t const n : {0, 1, 5, 1000, 700001}) {  // the last one is more than a case file keeps in memory
+  for (std::size_t const n : {0, 1, 5, 1000, 700001}) {  // the last size exceeds what a case file caches
     ranks::Block const own = world().block(n);
     std::vector<float> const values = numbers(own.begin, own.end);
     std::string const name = path("case" + std::to_string(n) + ".h5");
@@ -82,12 +83,12 @@ TEST_F(Files, AreWrittenAndReadByAllRanks) {
   }
 }
 
-// What MPI says of it: a rank without a box, or with more than one, is no reason to go alone.
+// The access must be collective as reported by MPI, even if a rank has no box.
 TEST_F(Files, AreAccessedCollectively) {
   if (world().count() == 1 || !hdf5::is_parallel()) return;
   std::string const name = path("one.h5");
   std::size_t const each = 1000;
-  std::size_t const n = each * static_cast<std::size_t>(world().count() - 1);  // nothing of the last rank
+  std::size_t const n = each * static_cast<std::size_t>(world().count() - 1);  // the last rank has no elements
   if (world().first()) {
     hdf5::File file(name, hdf5::File::Mode::create);
     (void)file.root().create_dataset("in", DType::float32, {n}, hdf5::Group::Space::at_once);
@@ -120,7 +121,7 @@ TEST_F(Files, AreAccessedCollectively) {
   EXPECT_EQ(all, numbers(0, n));
 }
 
-// A matrix over a grid, columns too.
+// A matrix distributed over a grid, also along columns.
 TEST_F(Files, HaveBoxes) {
   std::size_t const rows = 900;
   std::size_t const cols = 901;
@@ -147,7 +148,7 @@ TEST_F(Files, HaveBoxes) {
   EXPECT_EQ(wrong, 0U);
 }
 
-// A field that does not fit is a mistake on all ranks, and leaves none of them waiting.
+// A wrong field must be an error on all ranks, and no rank may wait for ever.
 TEST_F(Files, SayOnAllRanksWhatIsWrong) {
   if (world().count() == 1) return;
   std::string const name = path("wrong.h5");
@@ -161,7 +162,7 @@ TEST_F(Files, SayOnAllRanksWhatIsWrong) {
   CaseFile const file(name);
   std::vector<float> part(10);
   if (!hdf5::is_parallel()) return;
-  // Of the last rank alone: the box leaves the field.
+  // Only on the last rank: the box exceeds the field.
   std::size_t const begin = world().rank() + 1 == world().count() ? whole.size() - 5 : 0;
   EXPECT_THROW((void)file.read_together(spec, {begin}, {10}, part.data()), UserError);
   EXPECT_TRUE(file.read_together(spec, {3}, {10}, part.data()));

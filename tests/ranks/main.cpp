@@ -1,6 +1,5 @@
-// The main program of tests on ranks: the first one prints as always, the others what fails. A rank that leaves out its
-// share of a collective keeps the others waiting: a test that lasts too long is named by those who wait, and ends all
-// of them.
+// The main program of tests on ranks. Rank 0 prints as usual, the others only failures. A rank that omits its part of a
+// collective keeps the others waiting. After a time limit the waiting ranks print the test's name and end all ranks.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +27,7 @@ class Failures final : public ::testing::EmptyTestEventListener {
   }
 };
 
-// Looks at the time that a test takes, from a thread of its own: the one that waits in MPI cannot.
+// Monitors the duration of a test from a separate thread, because the main thread may be waiting in MPI.
 class Patience final : public ::testing::EmptyTestEventListener {
  public:
   Patience() : rank_(tessera::ranks::world().rank()) {
@@ -60,8 +59,8 @@ class Patience final : public ::testing::EmptyTestEventListener {
     }
     changed_.notify_all();
   }
-  // Of a machine with other work a test gets a part, and takes as much longer: as the load is above the processors. A
-  // test that hangs is still ended before ctest's time is over, and then it is named.
+  // On a busy machine the limit grows with load / processors. It stays below ctest's limit, so that a hanging test is
+  // still named.
   [[nodiscard]] std::chrono::seconds patience() const {
     double load = 0;
     double const processors = std::max(1U, std::thread::hardware_concurrency());
@@ -81,11 +80,11 @@ class Patience final : public ::testing::EmptyTestEventListener {
         continue;
       }
       auto const taken = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
-      // In one piece, since several ranks may say it.
+      // Written in one piece, because several ranks may print it.
       std::cerr << "rank " + std::to_string(rank_) + ": " + test_ + " has taken " + std::to_string(taken.count()) +
                        " s (does a rank leave out its share of a collective?)\n"
                 << std::flush;
-      std::this_thread::sleep_for(std::chrono::seconds(1));  // the others say it, too
+      std::this_thread::sleep_for(std::chrono::seconds(1));  // gives other ranks time to print it
       std::_Exit(1);
     }
   }

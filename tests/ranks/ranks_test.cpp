@@ -1,6 +1,5 @@
-// The ranks: what they say to each other. ctest starts this program, in which the rows of tests/ranks/rows are, too,
-// with 1, 2, 3, 4 and 7 ranks. All of them run every test in the same order: nothing may end a test early on one rank
-// alone.
+// Communication between ranks. ctest starts this program, which also contains the rows of tests/ranks/rows, with 1, 2,
+// 3, 4 and 7 ranks. All ranks run every test in the same order, so no test may end early on only some ranks.
 
 #include <gtest/gtest.h>
 
@@ -54,7 +53,7 @@ TEST(Blocks, FollowEachOtherAndDifferByOne) {
   EXPECT_EQ(block_of(10, 4, 2), (Block{6, 8}));
 }
 
-// Blocks are read when they are ready, not before, and are there when they are said to have arrived.
+// Blocks must not be read before they are ready, and must be complete when they are reported as arrived.
 TEST(Ranks, ExchangeInBlocks) {
   auto const ranks = static_cast<std::size_t>(world().count());
   for (std::size_t const longest : {1, 3, 64, 100000}) {
@@ -69,7 +68,7 @@ TEST(Ranks, ExchangeInBlocks) {
     auto const own = static_cast<std::size_t>(world().rank());
     for (std::size_t r = 0; r < ranks; ++r) {
       if (r == own) continue;
-      out[r].assign(length(own, r), 0);  // not yet what is to be sent
+      out[r].assign(length(own, r), 0);  // not yet the data to be sent
       in[r].assign(length(r, own), 0);
       sent.push_back({static_cast<int>(r), out[r].data(), out[r].size()});
       received.push_back({static_cast<int>(r), in[r].data(), in[r].size()});
@@ -132,7 +131,7 @@ TEST(Ranks, GatherInOrder) {
 }
 
 TEST(Ranks, FoldInOrder) {
-  auto const join = [](std::int64_t a, std::int64_t b) { return 10 * a + b; };  // does not commute
+  auto const join = [](std::int64_t a, std::int64_t b) { return 10 * a + b; };  // not commutative
   std::int64_t all = 1;
   std::int64_t before = 0;
   for (int r = 1; r < world().count(); ++r) all = join(all, r + 1);
@@ -144,7 +143,7 @@ TEST(Ranks, FoldInOrder) {
 TEST(Ranks, SumArraysLongerThanAMessage) {
   std::vector<std::int32_t> whole(10007);
   std::iota(whole.begin(), whole.end(), world().rank());
-  whole[3] = 2000000000;  // two of them wrap
+  whole[3] = 2000000000;  // the sum of two wraps
   world().sum(std::span(whole));
   auto const count = static_cast<std::uint32_t>(world().count());
   EXPECT_EQ(static_cast<std::uint32_t>(whole[3]), count * 2000000000U);
@@ -183,7 +182,7 @@ TEST(OrderedReduction, AddsInTheOrderOfTheRanksAndAgain) {
   EXPECT_EQ(static_cast<std::uint32_t>(wraps.values()[4]), static_cast<std::uint32_t>(world().count()) * 2000000000U);
 }
 
-// A message of every rank to every rank, itself included, none of a length, one in parts.
+// Each rank sends a message to every rank including itself: one without content, one in several parts.
 TEST(Ranks, ExchangeWithEveryRank) {
   auto const count = static_cast<std::size_t>(world().count());
   auto const own = static_cast<std::size_t>(world().rank());
@@ -204,7 +203,7 @@ TEST(Ranks, ExchangeWithEveryRank) {
   }
 }
 
-// Round in a ring, and something else in between; an exchange that nobody waits for ends with its object.
+// A ring exchange with another operation in between. An exchange that is never waited for ends with its object.
 TEST(Ranks, ExchangeWhileSomethingElseIsDone) {
   int const count = world().count();
   int const to = (world().rank() + 1) % count;
@@ -217,7 +216,7 @@ TEST(Ranks, ExchangeWhileSomethingElseIsDone) {
     EXPECT_EQ(world().max(1.5), 1.5);
     under_way.wait();
     EXPECT_TRUE(std::ranges::all_of(in, [&](std::uint32_t value) { return static_cast<int>(value) == from; }));
-    under_way.wait();  // of what has ended: nothing
+    under_way.wait();  // waiting again has no effect
   }
   std::ranges::fill(in, 12345);
   {
@@ -250,7 +249,7 @@ TEST(Ranks, WhatOneThrowsAllThrow) {
   EXPECT_NO_THROW(ranks::together(world(), [] {}));
 }
 
-// All ranks say which ones differ, and in what: the first fact of the lists that does.
+// All ranks report which ranks differ, and in which fact: the first differing one.
 TEST(Ranks, SayWhichOnesDiffer) {
   auto const complaint = [](std::vector<ranks::Fact> const& facts) -> std::string {
     try {
@@ -273,7 +272,7 @@ TEST(Ranks, SayWhichOnesDiffer) {
       EXPECT_EQ(text, "");
       return;
     }
-    // Of two ranks the first is named first.
+    // With two ranks, rank 0 is named first.
     std::string const one = of_one + " on rank " + std::to_string(last);
     std::string const more = of_others + " on " + others;
     EXPECT_EQ(text, "the ranks do not agree on b (" + (last == 1 ? more + "; " + one : one + "; " + more) + ")");
@@ -285,7 +284,7 @@ TEST(Ranks, SayWhichOnesDiffer) {
   facts.clear();
   if (is_last) facts.push_back({"b", "3"});
   expect("3", "none", complaint(facts));
-  // Each its own value: three of them are shown.
+  // All values differ: only three are shown.
   std::string const each = complaint({{"b", std::to_string(world().rank())}});
   if (last >= 3) {
     EXPECT_EQ(each, "the ranks do not agree on b (0 on rank 0; 1 on rank 1; 2 on rank 2; others on others)");
@@ -300,7 +299,7 @@ TEST(Ranks, CountWhatIsSaid) {
   EXPECT_EQ(world().traffic().messages - before.messages, several ? 1U : 0U);
 }
 
-// Rows of 3 numbers that say where they are from.
+// Rows of 3 numbers that encode their origin.
 TEST(Halos, BringTheRowsBesideTheOwn) {
   constexpr std::size_t row = 3;
   auto const number = [](std::size_t i) { return static_cast<std::uint32_t>(1000000 + 7 * i); };
@@ -311,13 +310,13 @@ TEST(Halos, BringTheRowsBesideTheOwn) {
       std::vector<std::uint32_t> values(row * own.size());
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = number(own.begin * row + i);
       Halo halo(world(), n, reach, row * sizeof(std::uint32_t));
-      // What is there of the rows beside the own: a rank without rows asks for none.
+      // Number of existing rows around the own block; a rank without rows requests none.
       bool const empty = own.size() == 0;
       EXPECT_EQ(halo.before(), empty ? 0 : std::min(own.begin, reach.before));
       EXPECT_EQ(halo.behind(), empty ? 0 : std::min(n - own.end, reach.behind));
       EXPECT_LE(halo.head(), own.size());
       EXPECT_LE(halo.tail(), own.size());
-      // One row more on each side, which stays as it is.
+      // One additional row on each side, which must stay unchanged.
       std::vector<std::uint32_t> before(row * (halo.before() + 1), 1);
       std::vector<std::uint32_t> behind(row * (halo.behind() + 1), 1);
       halo.lies_at(values.data(), values.data() + (own.size() - halo.tail()) * row, before.data(), behind.data());

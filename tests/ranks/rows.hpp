@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Rows on several ranks, for the tests: all ranks run them, and hear what is wrong on any.
+/// Tests rows on several ranks: all ranks run them and receive the errors of all ranks.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace tessera::testing {
 
 [[nodiscard]] inline ranks::Ranks const& world() { return ranks::world(); }
 
-/// " name value" of each parameter that is a number or a word.
+/// Returns " name value" for each parameter that is a number or a string.
 [[nodiscard]] inline std::string said(ParameterMap const& given) {
   std::string text;
   for (auto const& [name, value] : given) {
@@ -32,7 +32,7 @@ namespace tessera::testing {
   return text;
 }
 
-/// True if the dtype takes these parameters: integers have no mean.
+/// Returns true if the dtype accepts these parameters: integers have no mean.
 [[nodiscard]] inline bool suits(App const& app, DType dtype, std::size_t size, ParameterMap const& given) {
   try {
     (void)app.footprint_of_size(dtype, size, with_defaults(app, given));
@@ -42,13 +42,13 @@ namespace tessera::testing {
   return true;
 }
 
-/// False of all dtypes but the first, where TESSERA_TEST_FIRST_DTYPE is set: one number of ranks shows what the others
-/// do.
+/// Returns false for all dtypes but the first if TESSERA_TEST_FIRST_DTYPE is set: it suffices to test the others with
+/// one number of ranks.
 [[nodiscard]] inline bool is_wanted(DType dtype) {
   return std::getenv("TESSERA_TEST_FIRST_DTYPE") == nullptr || dtype == dtypes_of_this_build().front();
 }
 
-/// What is wrong with the rows of level `ranks` on this input, on any rank; empty if nothing.
+/// Returns the errors of the rows of level `ranks` on this input, on any rank; empty if there are none.
 [[nodiscard]] inline std::string outcome_of(App const& app, std::size_t size, DataKind data, ParameterMap const& given,
                                             int launches = 2) {
   std::string outcome;
@@ -56,7 +56,7 @@ namespace tessera::testing {
     if (row.info.level != Level::ranks || !is_wanted(row.dtype) || !suits(app, row.dtype, size, given)) continue;
     auto const problem_case = app.generate_data(row.dtype, size, 42, data, with_defaults(app, given));
     std::vector<ExpectedField> const expected = problem_case->reference();
-    // One launch first: in another one a rank that found its part wrong would leave the others waiting.
+    // One launch first: a rank whose part is wrong stops, and the others would wait for it in a second launch.
     std::vector<std::string> all = world().all_gather(run_row(row, *problem_case, expected, 1));
     bool const right = std::ranges::all_of(all, &std::string::empty);
     if (right && launches > 1) all = world().all_gather(run_row(row, *problem_case, expected, launches));
@@ -70,7 +70,7 @@ namespace tessera::testing {
 
 inline constexpr std::size_t rank_sizes[] = {0, 1, 2, 3, 5, 6, 7, 8, 64, 1000, 10007, 70001};
 
-/// Every kind of data in every size, from the smallest that suits the parameters on, with each of these.
+/// Tests every kind of data and every size from `smallest` on, with each of these parameters.
 inline void expect_right_on_ranks(App const& app, std::vector<ParameterMap> const& parameters,
                                   std::size_t smallest = 0) {
   EXPECT_TRUE(app.distributed);

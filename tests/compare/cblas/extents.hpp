@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The BLAS that CMake found, and what fits its integers.
+/// The BLAS that CMake found, and conversions to its integers.
 
 #include <cblas.h>
 
@@ -13,10 +13,10 @@
 
 namespace tessera::compare {
 
-/// The integers of the reference implementation's C interface, and of most others'.
+/// The integer type in the C interface of the reference implementation and of most others.
 using blasint = int;
 
-/// Throws Skip if an extent is 0, which is nothing to compare, or no such integer.
+/// Throws Skip if an extent is 0 (nothing to compare) or does not fit into this integer type.
 inline void needs_blas_extents(std::initializer_list<std::size_t> extents) {
   if (std::min(extents) == 0) throw Skip("nothing to compare (an extent is 0)");
   if (std::max(extents) > static_cast<std::size_t>(std::numeric_limits<blasint>::max())) {

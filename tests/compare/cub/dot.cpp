@@ -1,5 +1,5 @@
 /// \file
-/// cub::DeviceReduce of products.
+/// cub::DeviceReduce on products.
 
 #include <thrust/iterator/transform_iterator.h>
 #include <thrust/iterator/zip_iterator.h>
@@ -43,7 +43,7 @@ struct Cub {
       std::size_t bytes = workspace_.extent(0);
       check(sum(workspace_.data(), bytes, input, total_.of(output.out).data(), exec));
     }
-    /// Sums of 16-bit floats are floats.
+    /// Sums of 16-bit floats are of type float.
     void complete(Exec const& exec, InputOn<Dot, Exec, T> const&, OutputOn<Dot, Exec, T> const& output) const {
       total_.store(exec, output.out);
     }

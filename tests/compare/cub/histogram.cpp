@@ -1,5 +1,6 @@
-/// \file cub::DeviceHistogram::HistogramEven. It does not count what lies outside of the bins. Its counters are of 32
-/// bits, with which it is four times as fast as with 64 (on an H200); they are widened after what is timed.
+/// \file
+/// cub::DeviceHistogram::HistogramEven. It does not count elements outside the bins. Its counters have 32 bits, which
+/// is four times as fast as 64 bits (on an H200); they are widened after the timed part.
 
 #include <concepts>
 #include <cub/device/device_histogram.cuh>
@@ -16,7 +17,7 @@ namespace {
 
 using histogram::Histogram;
 
-/// Counts of 32 bits as ours of 64.
+/// Converts counts of 32 bits to 64 bits, as in our variants.
 struct Widen {
   Kokkos::View<unsigned const*, Kokkos::CudaSpace> from;
   std::int64_t* to;

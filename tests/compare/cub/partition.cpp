@@ -1,6 +1,7 @@
-/// \file cub::DevicePartition::If. It leaves the elements on the right in the reverse order: with --right reversed that
-/// is the result. With --right kept `cub` is timed as its users call it, and the right side is turned round after that;
-/// `cub_restored` is what it takes until they are in order.
+/// \file
+/// cub::DevicePartition::If. It leaves the right side in reverse order, which is the result for --right reversed. For
+/// --right kept, `cub` times the call as CUB's users make it and reverses the right side afterwards; `cub_restored`
+/// includes this reversal in its time.
 
 #include <concepts>
 #include <cub/device/device_partition.cuh>
@@ -17,7 +18,7 @@ namespace {
 
 using partition::Partition;
 
-/// Element i of the right side and that as far from the end change places.
+/// Swaps element i of the right side with its mirror image.
 template <class T>
 struct TurnRight {
   T* values;

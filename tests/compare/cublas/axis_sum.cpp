@@ -34,7 +34,7 @@ struct CublasGemv {
 
     void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& input,
                     OutputOn<AxisSum, Exec, T> const& output) const {
-      // Column by column `a` is cols x rows.
+      // In column-major order `a` is cols x rows.
       auto const rows = static_cast<std::int64_t>(input.a.extent(0));
       auto const cols = static_cast<std::int64_t>(input.a.extent(1));
       cublasOperation_t const operation = along_rows_ ? CUBLAS_OP_T : CUBLAS_OP_N;

@@ -1,5 +1,5 @@
 /// \file
-/// cublasSdot and cublasDdot, the result left on the GPU.
+/// cublasSdot and cublasDdot; the result stays on the GPU.
 
 #include <concepts>
 #include <type_traits>

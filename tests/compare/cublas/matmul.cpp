@@ -1,5 +1,6 @@
-/// \file cublasSgemm and cublasDgemm without tensor cores' rounding: row-major matrices are column-major ones
-/// transposed, so that c^T = b^T a^T.
+/// \file
+/// cublasSgemm and cublasDgemm without the rounding of tensor cores. Row-major matrices are transposed column-major
+/// ones, so the call computes c^T = b^T a^T.
 
 #include <concepts>
 #include <type_traits>

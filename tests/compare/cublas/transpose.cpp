@@ -1,5 +1,5 @@
 /// \file
-/// cublasSgeam and cublasDgeam: the sum of a transposed matrix and of nothing.
+/// cublasSgeam and cublasDgeam: the sum of a transposed matrix and zero.
 
 #include <concepts>
 #include <type_traits>
@@ -33,7 +33,7 @@ struct CublasGeam {
       T const one = 1;
       T const zero = 0;
       cublasHandle_t const handle = cublas_.on(exec);
-      // Column by column `out` is rows x cols, and `a` cols x rows.
+      // In column-major order `out` is rows x cols and `a` is cols x rows.
       if constexpr (std::is_same_v<T, float>) {
         check(cublasSgeam_64(handle, CUBLAS_OP_T, CUBLAS_OP_N, rows, cols, &one, input.a.data(), cols, &zero,
                              output.out.data(), rows, output.out.data(), rows));

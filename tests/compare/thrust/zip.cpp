@@ -1,5 +1,5 @@
 /// \file
-/// thrust::transform, which does not wait for its end.
+/// thrust::transform, which returns before the work is finished.
 
 #include <thrust/device_ptr.h>
 #include <thrust/system/cuda/execution_policy.h>

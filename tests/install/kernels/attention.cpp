@@ -1,4 +1,4 @@
-// Attention without a score in memory, on Views of one's own.
+// Attention on the user's own Views, without storing scores in memory.
 
 #include "program.hpp"
 
@@ -34,7 +34,7 @@ auto on_host(MatrixOf<T> const& matrix) {
   return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, matrix);
 }
 
-// By the formula.
+// Compares with the formula.
 template <class T>
 int compare(char const* what, MatrixOf<T> const& q_in, MatrixOf<T> const& k_in, MatrixOf<T> const& v_in, double scale,
             MatrixOf<T> const& out, double tolerance = 1e-12) {
@@ -63,7 +63,7 @@ int compare(char const* what, MatrixOf<T> const& q_in, MatrixOf<T> const& k_in, 
   return wrong;
 }
 
-// The tiles that many queries get, for few.
+// Uses the tiles for many queries also for few.
 template <int Terms>
 struct OfManyQueries : tessera::kernels::TensorAttentionTuning<Exec, Terms> {
   template <class Body>
@@ -72,7 +72,7 @@ struct OfManyQueries : tessera::kernels::TensorAttentionTuning<Exec, Terms> {
   }
 };
 
-// Of three terms a weight of 1 leaves v as it is; those of one term have 8 bits.
+// With three terms a weight of 1 reproduces v; with one term v keeps only 8 bits.
 template <int Terms, class Tuning>
 int check_units(Exec const& exec, int queries, int columns) {
   int wrong = 0;
@@ -94,7 +94,7 @@ int check_units(Exec const& exec, int queries, int columns) {
   return wrong;
 }
 
-// On matrix units, where the device has them.
+// On matrix units, if the device has them.
 int check_units(Exec const& exec) {
   int wrong = 0;
   if (!tessera::collective::has_matrix_units(exec) || tessera::collective::matrix_lanes<Exec> != 32) {
@@ -156,8 +156,8 @@ int check(Exec const& exec) {
         exec.fence();
         wrong += compare("Attention", q, k, v, scale, out);
         if (keys == 0) continue;
-        // A third of the keys by one kernel, the others by the other, both made for all keys; both as pieces, then all
-        // as one, then the answer.
+        // One kernel processes a third of the keys, another the rest, both created for all keys. Their pieces are
+        // merged to the answer directly, and to one piece first.
         int const some = keys / 3;
         auto const part = [&](Matrix const& all, int begin, int end) {
           return Kokkos::View<double const**, Kokkos::LayoutRight, Exec>(all.data() + begin * dim, end - begin, dim);
@@ -183,7 +183,7 @@ int check(Exec const& exec) {
     }
   }
 
-  // Some columns of a wider matrix have gaps between their rows; and every key has a value.
+  // Must be refused: columns of a wider matrix (gaps between rows), and keys without values.
   Matrix const wide("wide", 4, 8);
   auto const part = Kokkos::subview(wide, Kokkos::ALL, std::pair(0, 4));
   Matrix const four("four", 4, 4);

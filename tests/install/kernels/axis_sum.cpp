@@ -1,4 +1,4 @@
-// Sums of rows and of columns, on Views of one's own.
+// Sums of rows and of columns on the user's own Views.
 
 #include "program.hpp"
 
@@ -62,8 +62,7 @@ int check(Exec const& exec) {
     wrong += compare("SumColumns, again", by_column, of_columns);
   }
 
-  // A subset of the columns of a wider matrix has gaps between rows. The extents must be those given to the
-  // constructor.
+  // Must be refused: some columns of a wider matrix, which have gaps between the rows, and wrong extents.
   Matrix const wide("wide", 4, 8);
   Vector const four("four", 4);
   auto const part = Kokkos::subview(wide, Kokkos::ALL, std::pair(0, 4));

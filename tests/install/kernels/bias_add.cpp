@@ -1,4 +1,4 @@
-// A row added to each row of a matrix, on Views of one's own, in place and apart.
+// Adds a row to each row of a matrix, on the user's own Views, in place and out of place.
 
 #include "program.hpp"
 
@@ -49,7 +49,7 @@ int check(Exec const& exec) {
     add(exec, x, Row("bias", 6), Kokkos::subview(Matrix("wide", 4, 8), Kokkos::ALL, std::pair{0, 6}));
   });
 
-  // A result that begins beside the boundaries of packs.
+  // The result is not aligned to a pack.
   int const cols = 1000;
   Row const memory("memory", 3 * cols + 1);
   Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Exec, Kokkos::MemoryUnmanaged> const off(memory.data() + 1, 3,

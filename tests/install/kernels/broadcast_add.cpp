@@ -1,4 +1,4 @@
-// A row plus a column, on Views of one's own.
+// A row plus a column on the user's own Views.
 
 #include "program.hpp"
 

@@ -1,4 +1,4 @@
-// A correlation and a pooling, on Views of one's own.
+// A correlation and a pooling on the user's own Views.
 
 #include "program.hpp"
 
@@ -27,7 +27,7 @@ int check(Exec const& exec) {
       Kokkos::deep_copy(a, elements);
       Kokkos::deep_copy(k, factors);
       Kokkos::View<std::int32_t const*, Exec> const constant = a;
-      std::size_t const step = 1 + n / 1000;  // a plain loop over all takes too long
+      std::size_t const step = 1 + n / 1000;  // a plain loop over all elements takes too long
 
       auto const expect = [&](char const* what, auto const& wanted) {
         auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), out);
@@ -67,7 +67,7 @@ int check(Exec const& exec) {
     }
   }
 
-  // Means of 0, 4, 8, ... : whole numbers, of whole windows and of those that begin before the array.
+  // Means of 0, 4, 8, ...: whole numbers for complete windows and for windows that begin before the array.
   Kokkos::View<double*, Exec> const steps("steps", 1000);
   Kokkos::View<double*, Exec> const means("means", 1000);
   Kokkos::parallel_for("steps", Kokkos::RangePolicy<Exec>(exec, 0, 1000), KOKKOS_LAMBDA(int i) { steps(i) = 4 * i; });

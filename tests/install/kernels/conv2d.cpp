@@ -1,4 +1,4 @@
-// A convolution of two dimensions, on Views of one's own.
+// A two-dimensional convolution on the user's own Views.
 
 #include "program.hpp"
 

@@ -1,4 +1,4 @@
-// Rows of a table by their numbers, on Views of one's own.
+// Looks up rows of a table by index, on the user's own Views.
 
 #include "program.hpp"
 
@@ -11,7 +11,7 @@ using Exec = Kokkos::DefaultExecutionSpace;
 using Indices = Kokkos::View<std::int32_t*, Exec>;
 using Rows = Kokkos::View<float**, Kokkos::LayoutRight, Exec>;
 
-// Some of them before and behind a table of 57 rows.
+// Some indices lie before or behind a table of 57 rows.
 KOKKOS_INLINE_FUNCTION std::int32_t index_of(int i) { return i * 37 % 61 - 2; }
 
 int check(Exec const& exec) {
@@ -46,7 +46,7 @@ int check(Exec const& exec) {
   Rows const out("out", 3, 8);
   look_up(exec, indices, table, out);
   exec.fence();
-  // Fewer than it was made for: no row behind them is written.
+  // Fewer indices than the kernel was created for: no row behind them may be written.
   Kokkos::deep_copy(exec, table, 1);
   Kokkos::deep_copy(exec, out, -1);
   std::pair<int, int> const two(0, 2);

@@ -1,5 +1,5 @@
-// Matrix products, on Views of one's own: plain, of a transposed operand, with a bias, with k in parts, and on matrix
-// units, whose factors end before float's do.
+// Matrix products on the user's own Views: plain, with a transposed operand, with a bias, with k in parts, and on
+// matrix units, whose factors have a smaller range than float.
 
 #include "program.hpp"
 
@@ -19,7 +19,7 @@ using Exec = Kokkos::DefaultExecutionSpace;
 template <class T>
 using Matrix = Kokkos::View<T**, Kokkos::LayoutRight, Exec>;
 
-// Whole numbers, small enough for every sum to be exact.
+// Whole numbers that are small enough for every sum to be exact.
 KOKKOS_INLINE_FUNCTION int element(std::size_t r, std::size_t c) { return static_cast<int>((r * 7 + c * 3) % 11) - 5; }
 
 template <class T>
@@ -60,7 +60,7 @@ int check_products(Exec const& exec, int m, int n, int k) {
   kernels::gemm(exec, filled<T>(exec, m, k, true), b, c, kernels::TransposedA{});
   wrong += differs_anywhere("gemm, a transposed", c, k);
 
-  // The one of a linear layer: w is stored as [n, k], and there is a bias.
+  // The product of a linear layer: w is stored as [n, k], and there is a bias.
   using Layer = kernels::ProductForm<false, true, kernels::AsStored, kernels::SumAndBias<T>>;
   auto const w = filled<T>(exec, k, n, true);
   auto const bias = filled<T>(exec, 1, n);
@@ -70,7 +70,7 @@ int check_products(Exec const& exec, int m, int n, int k) {
   return wrong + differs_anywhere("gemm, b transposed, with a bias", c, k, true);
 }
 
-// On matrix units, emulated on hosts: numbers of so few bits are not rounded.
+// On matrix units, emulated on hosts: numbers with so few bits are not rounded.
 template <class Factor>
 int check_on_units(Exec const& exec, int m, int n, int k) {
   auto const a = filled<float>(exec, m, k);
@@ -95,7 +95,7 @@ int check_on_units(Exec const& exec, int m, int n, int k) {
   Kokkos::deep_copy(c, -1);
   tessera::kernels::tf32_gemm<1>(exec, a, b, c);
   wrong += differs_anywhere("tf32_gemm once, one term", c, k);
-  // In code for 9.0a alone: this program is built like any other.
+  // Code only for 9.0a: this program is built like any other.
   try {
     tessera::kernels::warpgroup_gemm<Factor>(exec, a, b, c);
     wrong += differs_anywhere("warpgroup_gemm once", c, k);

@@ -1,4 +1,4 @@
-// Histograms on Views of one's own, of floats and of integers.
+// Histograms of floats and of integers on the user's own Views.
 
 #include "program.hpp"
 
@@ -19,7 +19,7 @@ int check(Exec const& exec, std::size_t n, int bins) {
   Kokkos::View<T*, Exec> const in("in", n);
   Kokkos::parallel_for(
       "fill", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(std::size_t i) { in(i) = element<T>(i); });
-  // Over [0, 1000), bins of whole numbers.
+  // Over [0, 1000) with bins at whole numbers.
   std::vector<std::int64_t> expected(bins + 1);
   for (std::size_t i = 0; i < n; ++i) {
     T const x = element<T>(i);
@@ -38,7 +38,7 @@ int check(Exec const& exec, std::size_t n, int bins) {
   };
   tessera::kernels::histogram(exec, Kokkos::View<T const*, Exec>(in), 0, 1000, counts, outside);
   compare("histogram");
-  // Enqueued more than once: each call begins with zeros.
+  // Enqueued more than once: each call must begin with zero counts.
   tessera::kernels::ScratchHistogram<Exec, T> const in_scratch(exec, n, {0, 1000, bins});
   for (int launch = 0; launch < 2; ++launch) in_scratch(exec, in, counts, outside);
   exec.fence();

@@ -1,4 +1,4 @@
-// Rows normalised, on Views of one's own; and as a product loads them.
+// Normalises rows on the user's own Views, directly and while a product loads them.
 
 #include "program.hpp"
 
@@ -53,7 +53,7 @@ int check(Exec const& exec) {
     kernels::layer_norm(exec, x, gamma, beta, 1e-5, ln);
     wrong += differs_anywhere("layer_norm", ln);
 
-    // The same as a product loads x: with a matrix of ones on the diagonal the product is ln.
+    // The same while a product loads x: the product with the identity matrix is ln.
     Matrix const ones("ones", cols, cols);
     Kokkos::parallel_for("ones", Kokkos::RangePolicy<Exec>(exec, 0, cols), KOKKOS_LAMBDA(int c) { ones(c, c) = 1; });
     Matrix const product("product", rows, cols);

@@ -1,4 +1,4 @@
-// Stable partitions and a compaction on Views of one's own, by a predicate of one's own.
+// Stable partitions and a compaction on the user's own Views, with a user-defined predicate.
 
 #include "program.hpp"
 
@@ -17,7 +17,8 @@ struct IsMultipleOfThree {
 
 KOKKOS_INLINE_FUNCTION std::int32_t element(int i) { return i * 7 % 1009; }
 
-// 1 if an element differs from the serial partition of each segment, or a count; `kept`: only the left ones are there.
+// Returns 1 if an element or a count differs from the serial partition of each segment. `kept`: only left elements are
+// written.
 template <class Counts>
 int compare(char const* what, Values const& found, Counts const& counts, int segment, bool kept = false) {
   auto const out = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), found);

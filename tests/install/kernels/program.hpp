@@ -1,5 +1,6 @@
 #pragma once
-// What the programs beside this file share: a comparison that says where it failed, and a main() around their check.
+// Shared by the programs in this folder: a comparison that reports where it failed, and a main() that calls the
+// program's check.
 
 #include <Kokkos_Core.hpp>
 
@@ -7,10 +8,10 @@
 #include <cstdio>
 #include <stdexcept>
 
-/// Each program's own: the number of things that were wrong.
+/// Defined by each program; returns the number of errors.
 int check(Kokkos::DefaultExecutionSpace const& exec);
 
-/// 1, with a line on stderr, if `found` is not `expected`.
+/// Returns 1 and prints a line on stderr if `found` differs from `expected`.
 template <class T>
 int differs(char const* what, std::size_t where, T found, T expected) {
   if (found == expected) return 0;
@@ -19,7 +20,7 @@ int differs(char const* what, std::size_t where, T found, T expected) {
   return 1;
 }
 
-/// 1, with a line on stderr, if `call` does not refuse its arguments.
+/// Returns 1 and prints a line on stderr if `call` does not refuse its arguments.
 template <class Call>
 int accepts(char const* what, Call const& call) {
   try {

@@ -1,4 +1,4 @@
-// A sum and a scalar product, on Views of one's own.
+// A sum and a scalar product on the user's own Views.
 
 #include "program.hpp"
 
@@ -34,7 +34,7 @@ int check(Exec const& exec) {
     wrong += differs("dot", n, found, product);
   }
 
-  // A column of a matrix by rows has a stride, and must not be read as if it had none.
+  // A column of a row-major matrix has a stride, which must not be ignored.
   Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Exec> const matrix("matrix", 4, 3);
   Kokkos::View<std::int32_t, Exec> const total("total");
   wrong +=

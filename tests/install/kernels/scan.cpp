@@ -1,4 +1,4 @@
-// Prefix sums on Views of one's own: inclusive, exclusive, in place, by segments.
+// Prefix sums on the user's own Views: inclusive, exclusive, in place, by segments.
 
 #include "program.hpp"
 
@@ -14,7 +14,7 @@ using Sum = tessera::collective::Sum<std::int32_t>;
 using Max = tessera::collective::Max<std::int32_t>;
 using SumOfSegments = tessera::collective::SegmentedOperator<std::int32_t, Sum>;
 
-// A team's scan of a tile: one thread after the other's elements, as plain as can be.
+// A simple user-defined scan of a tile by a team: the elements of one thread after another.
 struct SerialTile : tessera::kernels::TileScanInScratch {
   [[nodiscard]] static std::array<int, 2> scratch(int tile, int) { return {tile, 0}; }
   [[nodiscard]] static double rounding_steps(int tile, int) { return tile; }
@@ -36,7 +36,7 @@ void fill(Exec const& exec, Values const& in) {
       KOKKOS_LAMBDA(std::size_t i) { in(i) = static_cast<std::int32_t>(i % 101) - 50; });
 }
 
-// 1 if an element differs from the serial scan of each segment.
+// Returns 1 if an element differs from the serial scan of each segment.
 template <class Op>
 int check(char const* what, Values const& found, Op const& op, bool exclusive, std::size_t segment) {
   auto const on_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), found);
@@ -64,7 +64,7 @@ int check(Exec const& exec) {
     tessera::kernels::inclusive_scan(exec, in, in);
     wrong += check("in place", in, Sum{}, false, whole);
 
-    // Enqueued twice, the second call in place.
+    // Enqueued twice; the second call is in place.
     fill(exec, in);
     tessera::kernels::LookBackScan<Exec, std::int32_t> look_back(exec, n);
     look_back(exec, in, out);
@@ -83,7 +83,7 @@ int check(Exec const& exec) {
     exec.fence();
     wrong += check("segments of chunks", out, Sum{}, false, 3000);
 
-    // A scan of one's own of a tile, of which totals' totals' totals are scanned.
+    // A user-defined scan of tiles so small that the totals need three levels.
     fill(exec, in);
     tessera::kernels::TwoLevelScan<Exec, std::int32_t, Sum, SerialTile> levels(exec, n, {}, 64);
     levels(exec, in, out);

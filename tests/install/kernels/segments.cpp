@@ -1,5 +1,5 @@
-// Two segment rules of one's own, on Views of one's own: the next element less the maximum of the segment's first ones,
-// and the partner.
+// Two user-defined segment rules on the user's own Views: the next element minus the maximum of the segment's first
+// ones, and the partner.
 
 #include "program.hpp"
 
@@ -14,7 +14,7 @@ using Elements = Kokkos::View<std::int32_t*, Exec>;
 namespace collective = tessera::collective;
 namespace kernels = tessera::kernels;
 
-// The maximum of the first eight.
+// The maximum of the first eight elements.
 struct NextLessHead {
   using Element = std::int32_t;
   using Folded = std::int32_t;
@@ -27,7 +27,7 @@ struct NextLessHead {
   KOKKOS_FUNCTION Folded combine(Folded a, Folded b) const { return Max{}(a, b); }
   KOKKOS_FUNCTION Folded settle(Folded max) const { return max; }
   KOKKOS_FUNCTION Element alone(Element x) const { return x; }
-  // In unsigned numbers, which wrap: places behind the end are finished, too, and hold whatever nothing() is.
+  // Unsigned numbers wrap: positions behind the end are computed as well and hold the value of nothing().
   KOKKOS_FUNCTION Element finish(Element, Element next, Folded max, bool) const {
     return static_cast<Element>(static_cast<std::uint32_t>(next) - static_cast<std::uint32_t>(max));
   }
@@ -41,7 +41,7 @@ struct Partner : collective::FoldsNothing<std::int32_t> {
   KOKKOS_FUNCTION Element finish(Element, Element partner, Folded, bool) const { return partner; }
 };
 
-// By every kind of kernel, `out` is what `wanted(i, begin, end)` says of element i in the segment [begin, end).
+// With every kind of kernel, `out` must equal `wanted(i, begin, end)` for element i in the segment [begin, end).
 template <class Rule, class Wanted>
 int expect(char const* what, Exec const& exec, std::size_t n, std::size_t segment, Elements const& in,
            Wanted const& wanted) {

@@ -1,4 +1,4 @@
-// The softmax of rows and of columns, on Views of one's own.
+// The softmax of rows and of columns on the user's own Views.
 
 #include "program.hpp"
 
@@ -16,7 +16,7 @@ using Matrix = Kokkos::View<double**, Kokkos::LayoutRight, Exec>;
 
 double element(int r, int c) { return (r * 37 + c * 11) % 101 * 0.3 - 10; }
 
-// By a plain loop: of each row, or each column.
+// Plain loops over each row or each column.
 int compare(char const* what, Matrix const& out, bool by_rows) {
   auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, out);
   int const groups = static_cast<int>(out.extent(by_rows ? 0 : 1));
@@ -71,8 +71,7 @@ int check(Exec const& exec) {
     wrong += compare("RowSoftmax", in, true);
   }
 
-  // A subset of the columns of a wider matrix has gaps between rows. The extents must be those given to the
-  // constructor.
+  // Must be refused: some columns of a wider matrix, which have gaps between the rows, and wrong extents.
   Matrix const wide("wide", 4, 8);
   auto const part = Kokkos::subview(wide, Kokkos::ALL, std::pair(0, 4));
   wrong += accepts("a part of a wider matrix", [&] { softmax(exec, part, part); });

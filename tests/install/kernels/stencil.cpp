@@ -1,4 +1,4 @@
-// A stencil of one's own over segments of an array, on Views of one's own.
+// A user-defined stencil over segments of an array, on the user's own Views.
 
 #include "program.hpp"
 
@@ -9,7 +9,7 @@
 using Exec = Kokkos::DefaultExecutionSpace;
 using Elements = Kokkos::View<std::int32_t*, Exec>;
 
-// What follows the element in its segment, two of them at most, less twice the element.
+// The sum of up to two following elements in the segment, minus twice the element.
 struct Ahead {
   static constexpr int reach = 2;
   KOKKOS_FUNCTION std::int32_t operator()(std::int32_t const* window, int present) const {
@@ -20,7 +20,7 @@ struct Ahead {
   }
 };
 
-// A tuning of one's own: fewer packs of a lane in flight.
+// A user-defined tuning: fewer packs per lane in flight.
 struct TwoRows : tessera::kernels::StencilTuning<Exec, std::int32_t> {
   static constexpr int rows = 2;
 };

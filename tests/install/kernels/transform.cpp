@@ -1,4 +1,4 @@
-// Element-wise functions of one and of two arrays, on Views of one's own.
+// Element-wise functions of one and of two arrays on the user's own Views.
 
 #include "program.hpp"
 
@@ -32,14 +32,14 @@ int check(Exec const& exec) {
     exec.fence();
     for (int i = 0; i < n; ++i) wrong += differs("2 a - a", i, found(i), i % 101 - 50);
     if (n < 2) continue;
-    // What begins off the boundary of a pack, in place.
+    // Unaligned to a pack, in place.
     auto const odd = Kokkos::subview(out, std::make_pair(1, n));
     transform(exec, odd, odd, Twice{});
     Kokkos::deep_copy(found, out);
     for (int i = 0; i < n; ++i) wrong += differs("in place", i, found(i), (i > 0 ? 2 : 1) * (i % 101 - 50));
   }
 
-  // Matrices of any layout, but of the same one, and whole.
+  // Matrices of any layout, but both must have the same layout and no gaps.
   Kokkos::View<std::int32_t**, Kokkos::LayoutLeft, Exec> const left("left", 5, 3);
   Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Exec> const right("right", 5, 3);
   Kokkos::deep_copy(left, 4);

@@ -1,4 +1,4 @@
-// A matrix transposed, on Views of one's own, with the kernel's own tuning and with another.
+// Transposes a matrix on the user's own Views, with the kernel's own tuning and with another.
 
 #include "program.hpp"
 
@@ -10,7 +10,7 @@
 using Exec = Kokkos::DefaultExecutionSpace;
 using Matrix = Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Exec>;
 
-/// What a GPU takes, in smaller tiles.
+/// The tuning of a GPU with smaller tiles.
 struct SmallTiles {
   static constexpr int blocks_down = 4;
   static constexpr int blocks_across = 4;
@@ -51,7 +51,7 @@ int check(Exec const& exec) {
     wrong += differs_anywhere("transpose in small tiles", out);
   }
 
-  // Part of a matrix has rows with gaps between them, and a transposed matrix has other extents.
+  // Must be refused: a part of a matrix, which has gaps between its rows, and wrong extents.
   Matrix const matrix("matrix", 6, 6);
   Matrix const out("out", 4, 5);
   auto const part = Kokkos::subview(matrix, std::pair{0, 5}, std::pair{0, 4});

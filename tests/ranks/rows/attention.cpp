@@ -18,7 +18,7 @@ App app();
 
 namespace {
 
-// Fewer queries than keys are merged; as many or more let keys go round.
+// With fewer queries than keys, results are merged; otherwise keys travel around the ranks.
 TEST(RowsOnRanks, Attention) {
   std::vector<ParameterMap> parameters{{}};
   for (std::int64_t const queries : {1, 3, 700}) {
@@ -39,14 +39,14 @@ TEST(RowsOnRanks, Attention) {
       "");
 }
 
-// Attention over ranks with a mistake: each rank sums over its own keys, serially, and the pieces are merged.
+// Attention over ranks with a mistake: each rank sums over its own keys serially, and the pieces are merged.
 enum class Mistake {
   none,
   keeps_to_itself,     // ignores all other ranks
-  adds_as_they_are,    // sums of ranks, each relative to its own largest score
-  mean_of_answers,     // each rank's answer counts as much as any other
-  leaves_out_last,     // the last rank's keys
-  empty_rank_has_one,  // a rank without keys has one, of which the score and the value are 0
+  adds_as_they_are,    // adds the ranks' sums, although each is relative to its own largest score
+  mean_of_answers,     // gives each rank's answer the same weight
+  leaves_out_last,     // omits the last rank's keys
+  empty_rank_has_one,  // a rank without keys contributes a key with score 0 and value 0
   stale                // uses data of the previous launch
 };
 
@@ -70,7 +70,7 @@ struct BrokenMerge {
       ranks::Block const own = ranks.block(queries);
       std::copy(q.data(), q.data() + q.size(), all.begin() + static_cast<std::ptrdiff_t>(own.begin * dim));
       ranks.sum(std::span<T>(all));
-      std::vector<double> pieces;  // of each query: largest, total, sums
+      std::vector<double> pieces;  // largest, total and sums of each query
       for (std::size_t b = 0; b < queries; ++b) {
         std::vector<double> score;
         for (std::size_t j = 0; j < k.extent(0); ++j) {

@@ -29,8 +29,8 @@ TEST(RowsOnRanks, AxisSum) {
 enum class Mistake {
   none,
   keeps_to_itself,     // ignores all other ranks
-  leaves_out_last,     // the last rank's sums
-  counts_first_twice,  // in place of its own
+  leaves_out_last,     // omits the last rank's sums
+  counts_first_twice,  // uses rank 0's sums in place of the last rank's
   stale                // uses data of the previous launch
 };
 

@@ -28,7 +28,7 @@ TEST(RowsOnRanks, Butterfly) {
   testing::expect_right_on_ranks(app(), parameters);
 }
 
-// The whole array; blocks begin at even and at odd elements.
+// One segment is the whole array; blocks begin at even and at odd elements.
 TEST(RowsOnRanks, ButterflyOfOneSegment) {
   std::vector<ParameterMap> parameters;
   for (char const* const op : {"pair_swap", "max", "minmax_parity"}) {
@@ -63,11 +63,11 @@ struct BrokenSegments {
       std::copy(in.data(), in.data() + in.size(), values.begin() + static_cast<std::ptrdiff_t>(halo.before()));
       std::vector<T> before(halo.before());
       std::vector<T> behind(halo.behind());
-      auto* const given = const_cast<T*>(in.data());  // what is sent is not written to
+      auto* const given = const_cast<T*>(in.data());  // data to be sent are not modified
       halo.lies_at(given, given + (in.size() - halo.tail()), before.data(), behind.data());
       halo.exchange();
       if (mistake == Mistake::stale) {
-        std::ranges::fill(before, T(-2));  // as before the first launch
+        std::ranges::fill(before, T(-2));  // the state before the first launch
         std::ranges::fill(behind, T(-2));
       }
       std::ranges::copy(before, values.begin());
@@ -91,8 +91,8 @@ struct BrokenSegments {
   };
 };
 
-// Of 1000 random elements in segments of 7: ends of ranks cut them at every place. One launch: after it a rank that
-// found its part wrong would leave the others alone.
+// 1000 random elements in segments of 7: the ends of ranks cut segments at every position. One launch only: a rank
+// whose part is wrong stops after the first launch, and the others would wait for it in the next.
 template <Mistake mistake>
 std::string outcome_of_broken() {
   App const broken = make_app<Butterfly>({rows<Butterfly, BrokenSegments<mistake>>()});

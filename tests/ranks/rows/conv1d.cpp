@@ -17,20 +17,20 @@ App app();
 
 namespace {
 
-// Kernels of one tap, as long as a few ranks' blocks, and longer than the array.
+// Kernels with one tap, as long as several ranks' blocks, and longer than the array.
 TEST(RowsOnRanks, Conv1d) {
   std::vector<ParameterMap> parameters;
   for (std::int64_t const kernel : {1, 2, 4, 20, 300}) parameters.push_back({{"kernel", kernel}});
   testing::expect_right_on_ranks(app(), parameters);
 }
 
-// A correlation over ranks with a mistake in its halo, which each rank applies serially.
+// A correlation over ranks with a mistake in the halo; each rank applies it serially.
 enum class Mistake {
   none,
-  wrong_side,      // the elements before its own for those behind
+  wrong_side,      // takes the elements before its own instead of those behind
   one_too_few,     // the halo's last element is missing
-  neighbour_only,  // a halo of several ranks has the next rank's elements alone
-  swaps_ranks,     // and those of the ranks in the opposite order
+  neighbour_only,  // takes only the next rank's elements, although the halo spans several ranks
+  swaps_ranks,     // also takes the ranks in the opposite order
   stale            // uses data of the previous launch
 };
 
@@ -64,7 +64,7 @@ struct BrokenHalo {
       ranks::Halo halo(ranks, n, reach, sizeof(T));
       std::vector<T> before(halo.before());
       std::vector<T> behind(halo.behind());
-      auto* const given = const_cast<T*>(own.data());  // what is sent is not written to
+      auto* const given = const_cast<T*>(own.data());  // data to be sent are not modified
       halo.lies_at(given, given + (own.size() - halo.tail()), before.data(), behind.data());
       halo.exchange();
       if (mistake == Mistake::wrong_side) return before;
@@ -90,7 +90,8 @@ struct BrokenHalo {
   };
 };
 
-// With a kernel of 4 taps. One launch: after it a rank that found its part wrong would leave the others alone.
+// With a kernel of 4 taps. One launch only: a rank whose part is wrong stops after the first launch, and the others
+// would wait for it in the next.
 template <Mistake mistake>
 std::string outcome_of_broken(std::size_t size) {
   App const broken = make_app<Conv1d>({rows<Conv1d, BrokenHalo<mistake>>()});
@@ -110,7 +111,7 @@ TEST(BrokenHalo, IsRightWithoutAMistake) {
 TEST(BrokenHalo, WrongSide) { EXPECT_EQ(is_caught<Mistake::wrong_side>(10007), several()); }
 TEST(BrokenHalo, OneTooFew) { EXPECT_EQ(is_caught<Mistake::one_too_few>(10007), several()); }
 TEST(BrokenHalo, Stale) { EXPECT_EQ(is_caught<Mistake::stale>(10007), several()); }
-// Of 10 elements on 4 ranks: [0, 3) [3, 6) [6, 8) [8, 10).
+// 10 elements on 4 ranks: [0, 3) [3, 6) [6, 8) [8, 10).
 TEST(BrokenHalo, NeighbourOnly) { EXPECT_EQ(is_caught<Mistake::neighbour_only>(10), testing::world().count() > 3); }
 TEST(BrokenHalo, SwapsRanks) { EXPECT_EQ(is_caught<Mistake::swaps_ranks>(10), testing::world().count() > 3); }
 

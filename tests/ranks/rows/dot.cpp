@@ -13,7 +13,7 @@ namespace {
 
 TEST(RowsOnRanks, Dot) { testing::expect_right_on_ranks(app(), {{}}); }
 
-// A rank's own sum instead of that of all.
+// Mistake: a rank's own sum instead of the sum over all ranks.
 struct OwnDot {
   static constexpr VariantInfo info{.name = "broken", .level = Level::ranks, .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>

@@ -28,8 +28,8 @@ ParameterMap in_rows(ParameterMap given) {
 
 TEST(RowsOnRanks, Embedding) { testing::expect_right_on_ranks(app(), {{}}); }
 
-// Tables of one row that all ask for, of fewer rows than ranks, as many, and more; rows that are packs and rows that
-// are not; one sequence, so that all ranks but one have no index; none of any index.
+// Tables with one row that all ranks need, and with fewer, as many and more rows than ranks; rows that are whole packs
+// or not; one sequence, so that all ranks but one have no index; no indices at all.
 TEST(RowsOnRanks, EmbeddingOfATableInRows) {
   EXPECT_EQ(testing::outcome_of(app(), 70001, DataKind::random, in_rows({})), "");
   EXPECT_EQ(testing::outcome_of(app(), 10007, DataKind::random, in_rows({{"width", Int{1}}, {"batch", Int{1}}})), "");
@@ -43,8 +43,7 @@ TEST(RowsOnRanks, EmbeddingOfATableInRows) {
   }
 }
 
-// Whether a case fits is known beforehand: a table in rows takes the memory of one, a whole one that of one on each
-// rank.
+// The memory need is known before the run: a table distributed by rows exists once, a whole table once per rank.
 TEST(MemoryOnRanks, EmbeddingHasTheTableOnEachOrInRows) {
   auto const on_each = [](std::string const& where) {
     ParameterMap const given{{"table", where}, {"vocabulary", Int{50}}, {"width", Int{8}}};
@@ -57,15 +56,15 @@ TEST(MemoryOnRanks, EmbeddingHasTheTableOnEachOrInRows) {
   EXPECT_EQ(on_each("rows"), 0);
 }
 
-// An all-to-all of rows with a mistake. Each rank asks and answers serially.
+// An all-to-all exchange of rows with a mistake. Each rank asks and answers serially.
 enum class Mistake {
   none,
-  swaps_ranks,      // the rows of the ranks in the opposite order
-  skips_empty,      // a rank that wants nothing gives nothing either
-  keeps_to_itself,  // only its own rows
-  clamps,           // the nearest row in place of one that is not there
-  stale,            // the rows of the launch before
-  keeps_numbers     // the indices that it was made with
+  swaps_ranks,      // takes the rows of the ranks in the opposite order
+  skips_empty,      // a rank that needs nothing sends nothing
+  keeps_to_itself,  // knows only its own rows
+  clamps,           // replaces a missing row by the nearest one
+  stale,            // uses the rows of the previous launch
+  keeps_numbers     // keeps the indices from its construction
 };
 
 template <Mistake mistake>
@@ -87,7 +86,7 @@ struct BrokenRows {
       auto const out = Kokkos::create_mirror_view(output.out);
       if (mistake != Mistake::keeps_numbers) numbers = numbers_of(input);
       auto const count = static_cast<std::size_t>(ranks.count());
-      std::vector<std::vector<std::size_t>> wanted(count);  // of each rank, counted from its first row
+      std::vector<std::vector<std::size_t>> wanted(count);  // per rank, counted from its first row
       std::vector<std::vector<std::size_t>> places(count);
       for (std::size_t i = 0; i < numbers.size(); ++i) {
         std::int64_t number = numbers[i];
@@ -108,7 +107,7 @@ struct BrokenRows {
       }
       auto const got = exchanged(answers);
       std::vector<std::size_t> const wants = ranks.all_gather(numbers.size());
-      std::vector<T> all;  // in the order of the ranks
+      std::vector<T> all;  // in rank order
       for (std::size_t r = 0; r < count; ++r) {
         auto const& of_rank = got[mistake == Mistake::swaps_ranks ? count - 1 - r : r];
         bool const nothing = (mistake == Mistake::skips_empty && wants[r] == 0) ||
@@ -134,7 +133,7 @@ struct BrokenRows {
       exec.fence();
     }
 
-    // One list to each rank, one from each.
+    // One list to each rank, and one from each rank.
     template <class Value>
     [[nodiscard]] std::vector<std::vector<Value>> exchanged(std::vector<std::vector<Value>>& lists) const {
       auto const own = static_cast<std::size_t>(ranks.rank());
@@ -161,7 +160,8 @@ struct BrokenRows {
   };
 };
 
-// One launch: after it a rank that found its part wrong would leave the others alone. The second is the last.
+// One launch, or two if the mistake shows only in the second. A rank whose part is wrong stops, and the others would
+// wait for it in the next launch.
 template <Mistake mistake>
 std::string outcome_of_broken(ParameterMap const& given = {}, int launches = 1) {
   App const broken = make_app<Embedding>({rows<Embedding, BrokenRows<mistake>>()});

@@ -25,7 +25,8 @@ TEST(RowsOnRanks, LaneBroadcast) {
   testing::expect_right_on_ranks(app(), parameters);
 }
 
-// The whole array: its head lies on one rank or on several, and each rank's last element has its neighbour on another.
+// The whole array: its head lies on one or several ranks, and the neighbour of each rank's last element is on another
+// rank.
 TEST(RowsOnRanks, LaneBroadcastOfOneSegment) {
   std::vector<ParameterMap> parameters;
   for (char const* const op : {"basic", "conditional", "shuffle"}) {

@@ -19,7 +19,7 @@ App app();
 
 namespace {
 
-// One row, so that all ranks but one have none; one column; no outputs' gradient longer than a message of the tests.
+// One row, so that all ranks but one have none; one column; one output; a few longer rows.
 TEST(RowsOnRanks, LayernormLinearBackward) {
   testing::expect_right_on_ranks(app(), {{},
                                          {{"rows", std::int64_t{1}}},
@@ -28,13 +28,13 @@ TEST(RowsOnRanks, LayernormLinearBackward) {
                                          {{"rows", std::int64_t{5}}, {"hidden", std::int64_t{67}}}});
 }
 
-// Gradients over ranks with a mistake. A rank's own are those of two_stage.
+// Gradients over ranks with a mistake. Each rank computes its own as two_stage does.
 enum class Mistake {
   none,
-  keeps_to_itself,  // a rank's own sums as they are
-  forgets_dbias,    // of the four gradients one is not added up
-  first_rank_only,  // the others keep their own
-  twice,            // the rank's own are in what it gets, and added to it
+  keeps_to_itself,  // a rank's own sums without the others
+  forgets_dbias,    // one of the four gradients is not summed
+  first_rank_only,  // all other ranks keep their own sums
+  twice,            // the received sums already contain the rank's own, which are added again
   stale             // uses data of the previous launch
 };
 
@@ -76,7 +76,7 @@ struct BrokenGradients {
       Kokkos::deep_copy(view, host);
     }
 
-    /// More than it needs: the ranks' sums in any order.
+    /// A larger bound than needed, because the ranks' sums are added in any order.
     [[nodiscard]] double rounding_steps() const {
       LayernormLinearBackward::Steps steps = gradients.steps();
       for (double* const sums : {&steps.columns, &steps.dw, &steps.dbias}) *sums += ranks.count();

@@ -14,7 +14,7 @@ namespace {
 
 TEST(RowsOnRanks, Map) { testing::expect_right_on_ranks(app(), {{}}); }
 
-// Rows for one rank say so, on several.
+// On several ranks, rows for one rank must report that they do not apply.
 TEST(RowsOfOneRank, AreSkippedOnSeveral) {
   App const map = app();
   for (Row const& row : map.rows) {

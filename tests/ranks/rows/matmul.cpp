@@ -26,7 +26,7 @@ TEST(RowsOnRanks, Matmul) {
     for (std::int64_t const n : {1, 2, 5, 1000}) parameters.push_back({{extent, n}});
   }
   testing::expect_right_on_ranks(app(), parameters);
-  // Every grid that there is; panels shorter than a rank's part of k.
+  // Every possible grid; panels shorter than a rank's part of k.
   for (std::int64_t rows = 1; rows <= count(); ++rows) {
     if (count() % rows != 0) continue;
     for (DataKind const data : app().data) {
@@ -55,15 +55,15 @@ TEST(GridOfRanks, MovesTheLeastAndLeavesNoneIdle) {
   EXPECT_EQ(Matmul::grid({{9, 9}, {9, 9}}, {.grid_rows = 3}, 6), (ranks::Grid{3, 2}));
 }
 
-// A product over a grid of ranks with a mistake. All ranks get a and b, and multiply serially, panel by panel.
+// A product over a grid of ranks with a mistake. All ranks receive a and b and multiply serially, panel by panel.
 enum class Mistake {
   none,
-  keeps_to_itself,  // knows only of its own blocks
-  leaves_out_last,  // panel
-  stale,            // panel: the one before
-  overwrites,       // the sums of the panels before
-  swaps_ranks,      // has the rows of the rank in its column that is farthest away
-  swaps_columns     // the same of columns
+  keeps_to_itself,  // uses only its own blocks
+  leaves_out_last,  // omits the last panel
+  stale,            // uses the previous panel
+  overwrites,       // overwrites the sums of previous panels
+  swaps_ranks,      // uses the rows of the farthest rank in its column
+  swaps_columns     // the same for columns
 };
 
 template <Mistake mistake>

@@ -17,14 +17,14 @@ App app();
 
 namespace {
 
-// Both sides; nothing but right elements; nothing but left ones; one segment that is longer than the array, of which
-// there is none without an element.
+// Both sides; only right elements; only left elements; and one segment longer than the array (at least one element,
+// because an empty array has no segment).
 TEST(RowsOnRanks, Partition) {
   testing::expect_right_on_ranks(app(), {{}, {{"pivot", -1e9}}, {{"pivot", 1e9}}});
   testing::expect_right_on_ranks(app(), {{{"pivot", 0.5}, {"segment", std::int64_t{100000}}}}, 1);
 }
 
-// Of more segments, and of none, the rows say that they cannot. That of both sides has nothing to do then.
+// Rows refuse several segments and no segment. Without elements the row for both sides has nothing to do and passes.
 TEST(RowsOnRanks, PartitionOfSegmentsIsSkipped) {
   ParameterMap const given{{"segment", std::int64_t{7}}};
   std::string const many = testing::outcome_of(app(), 1000, DataKind::random, given, 1);
@@ -36,8 +36,8 @@ TEST(RowsOnRanks, PartitionOfSegmentsIsSkipped) {
   EXPECT_EQ(none.find("distributed/"), std::string::npos) << none;
 }
 
-// The reference of a part, which no row compares where there are segments: each value lies on its side of the pivot,
-// and the counts are those of the whole array.
+// The reference of a part, which no row compares if there are several segments: each value must be on its side of the
+// pivot, and the counts must be those of the whole array.
 TEST(ReferenceOfPart, OfSegmentsOfPartition) {
   constexpr std::size_t n = 1000;
   for (std::size_t const segment : {1, 2, 7, 100, 999, 1000}) {
@@ -60,18 +60,19 @@ TEST(ReferenceOfPart, OfSegmentsOfPartition) {
   }
 }
 
-// Places over ranks with a mistake. Each rank finds those of its elements serially, and everybody hears of all of them.
+// Positions over ranks with a mistake. Each rank finds the positions of its elements serially, and all ranks receive
+// all of them.
 enum class Mistake {
   none,
-  includes_itself,    // an inclusive scan over the ranks' counts
-  swaps_ranks,        // the counts of the ranks behind in place of those before
-  forgets_the_total,  // right elements begin behind the lefts of this rank and those before it
+  includes_itself,    // uses an inclusive scan over the ranks' counts
+  swaps_ranks,        // uses the counts of the following ranks instead of the previous ones
+  forgets_the_total,  // right elements begin behind the left ones of ranks up to this one
   stale,              // uses data of the previous launch
-  stays,              // a rank's left elements go to its own first places
-  fills_the_rest      // a compaction that writes the right elements, too
+  stays,              // a rank's left elements go to its own first positions
+  fills_the_rest      // a compaction also writes the right elements
 };
 
-// Of both sides, or a compaction.
+// With both sides, or as a compaction.
 template <Mistake mistake, bool compacts>
 struct BrokenPlaces {
   static constexpr VariantInfo info{.name = "broken", .level = Level::ranks, .summary = "wrong on purpose"};
@@ -98,7 +99,7 @@ struct BrokenPlaces {
       for (std::size_t i = 0; i < in.extent(0); ++i) {
         std::size_t const to = is_left(in(i)) ? lefts : total + own.begin + i - lefts;
         bool const writes = !compacts || is_left(in(i)) || mistake == Mistake::fills_the_rest;
-        moved[i] = {writes ? to % n : n, in(i)};  // a mistake must not write elsewhere
+        moved[i] = {writes ? to % n : n, in(i)};  // a mistake must not write outside the array
         lefts += is_left(in(i)) ? 1 : 0;
       }
       for (auto const& of_rank : ranks.all_gather(moved)) {
@@ -118,7 +119,7 @@ struct BrokenPlaces {
 
     [[nodiscard]] bool is_left(T value) const { return static_cast<double>(value) < pivot; }
 
-    // Before this rank, and of all.
+    // Counts of the previous ranks, and of all ranks.
     [[nodiscard]] std::pair<std::size_t, std::size_t> counts(std::size_t own) {
       std::vector<std::size_t> const all = ranks.all_gather(own);
       auto const rank = static_cast<std::size_t>(ranks.rank());

@@ -14,7 +14,7 @@ App app();
 
 namespace {
 
-// Windows of one element, as long as a few ranks' blocks, and longer than all.
+// Windows of one element, as long as several ranks' blocks, and longer than the array.
 TEST(RowsOnRanks, Pooling) {
   std::vector<ParameterMap> parameters;
   for (char const* const op : {"sum", "mean", "max"}) {

@@ -32,9 +32,9 @@ TEST(RowsOnRanks, PrefixSum) {
 enum class Mistake {
   none,
   keeps_to_itself,  // ignores all other ranks
-  includes_itself,  // an inclusive scan over the ranks
-  takes_neighbour,  // the total of the rank before only
-  swaps_ranks,      // of the ranks in the opposite order
+  includes_itself,  // uses an inclusive scan over the ranks
+  takes_neighbour,  // adds only the total of the previous rank
+  swaps_ranks,      // adds the totals of the following ranks
   stale             // uses data of the previous launch
 };
 

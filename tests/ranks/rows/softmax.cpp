@@ -27,12 +27,12 @@ TEST(RowsOnRanks, Softmax) {
   }
 }
 
-// A softmax of all elements over ranks with a mistake. Each rank does its part serially.
+// A softmax of all elements over ranks with a mistake. Each rank processes its part serially.
 enum class Mistake {
   none,
   keeps_to_itself,     // ignores all other ranks
-  adds_as_they_are,    // the ranks' sums, each relative to its own maximum
-  empty_rank_has_one,  // a rank without elements has a 0
+  adds_as_they_are,    // adds the ranks' sums, although each is relative to its own maximum
+  empty_rank_has_one,  // a rank without elements contributes a 0
   stale                // uses data of the previous launch
 };
 
@@ -76,8 +76,8 @@ struct BrokenSoftmax {
   };
 };
 
-// `size` elements in as many rows: random ones in [-8, 8). One launch: after it a rank that found its part wrong would
-// leave the others alone.
+// `size` elements in as many rows: random values in [-8, 8). One launch only: a rank whose part is wrong stops after
+// the first launch, and the others would wait for it in the next.
 template <Mistake mistake>
 std::string outcome_of_broken(std::int64_t size) {
   App const broken = make_app<Softmax>({rows<Softmax, BrokenSoftmax<mistake>>()});

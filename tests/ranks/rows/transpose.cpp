@@ -24,11 +24,11 @@ TEST(RowsOnRanks, Transpose) {
   }
 }
 
-// An all-to-all with a mistake. Each rank moves its elements serially.
+// An all-to-all exchange with a mistake. Each rank moves its elements serially.
 enum class Mistake {
   none,
-  swaps_ranks,    // the parts of the ranks in the opposite order
-  moves_nothing,  // gives its rows as they stand
+  swaps_ranks,    // places the parts of ranks in the opposite order
+  moves_nothing,  // sends its rows untransposed
   stale           // uses data of the previous launch
 };
 
