@@ -1,9 +1,8 @@
-# What Tessera stands on: found installed, else fetched as a pinned upstream release (TesseraDownloads.cmake).
+# Tessera's dependencies: an installed package, or else a pinned upstream release (TesseraDownloads.cmake).
 #
-# Afterwards there are the targets Kokkos::kokkos, tessera_hdf5, CLI11::CLI11, nlohmann_json::nlohmann_json, with tests
-# GTest::gtest and GTest::gtest_main, with MPI MPI::MPI_CXX, and tessera_kokkos_kernels where there are Kokkos Kernels;
-# and the variables Kokkos_ENABLE_<BACKEND>. tessera_dependency_summary() prints what was taken and why something is
-# off.
+# Defines the targets Kokkos::kokkos, tessera_hdf5, CLI11::CLI11 and nlohmann_json::nlohmann_json; with tests
+# GTest::gtest and GTest::gtest_main; with MPI MPI::MPI_CXX; with Kokkos Kernels tessera_kokkos_kernels. Also defines
+# the variables Kokkos_ENABLE_<BACKEND>. tessera_dependency_summary() prints the choices and why something is off.
 
 set(TESSERA_DEPS_SOURCE "auto" CACHE STRING "auto: installed, else fetched; installed: only installed; release: only fetched")
 set_property(CACHE TESSERA_DEPS_SOURCE PROPERTY STRINGS auto installed release)
@@ -25,7 +24,7 @@ endif()
 
 set(TESSERA_DEPENDENCIES "")  # lines of the summary
 
-# tessera_took(name text): one line of the summary.
+# tessera_took(name text): adds one line to the summary.
 function(tessera_took name text)
   string(LENGTH "${name}" length)
   math(EXPR missing "16 - ${length}")
@@ -34,8 +33,8 @@ function(tessera_took name text)
   set(TESSERA_DEPENDENCIES "${TESSERA_DEPENDENCIES}" PARENT_SCOPE)
 endfunction()
 
-# tessera_fetch(name wanted): adds the pinned release to the build, or stops with what to do. `wanted` is for people.
-# The fetched projects are installed together with Tessera, so that the installed tree stands alone.
+# tessera_fetch(name wanted): adds the pinned release to the build, or stops with advice. `wanted` is the name in
+# messages. Fetched projects are installed together with Tessera, so that the installed tree is complete.
 function(tessera_fetch name wanted)
   if(TESSERA_DEPS_SOURCE STREQUAL "installed")
     message(FATAL_ERROR "${wanted} was not found (TESSERA_DEPS_SOURCE=installed looks only at what is installed) "
@@ -46,7 +45,7 @@ function(tessera_fetch name wanted)
     message(FATAL_ERROR "${wanted} was not found and could not be fetched (${reason}); name its prefix in "
                         "CMAKE_PREFIX_PATH, or put the archive into a directory and name that in TESSERA_DOWNLOADS")
   endif()
-  # Options of the fetched projects are set by their callers as plain variables.
+  # Callers set the options of fetched projects as plain variables.
   set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)
   set(CMAKE_POLICY_DEFAULT_CMP0135 NEW)
   set(BUILD_TESTING OFF)
@@ -61,7 +60,7 @@ function(tessera_fetch name wanted)
   set(${lower}_BINARY_DIR ${${lower}_BINARY_DIR} PARENT_SCOPE)
 endfunction()
 
-# The driver compares and copies by threads of its own.
+# The driver compares and copies with its own threads.
 find_package(Threads REQUIRED)
 
 # --- Kokkos ---------------------------------------------------------------------------------------------------------
@@ -81,7 +80,7 @@ else()
     list(GET Kokkos_CONSIDERED_CONFIGS 0 config)
     string(APPEND wanted " (there is ${version} in ${config})")
   endif()
-  # The choice of back ends is the user's; without one: OpenMP if the compiler has it, and Serial.
+  # The user chooses the back ends. Without a choice: Serial, and OpenMP if the compiler supports it.
   get_cmake_property(variables CACHE_VARIABLES)
   list(FILTER variables INCLUDE REGEX "^Kokkos_ENABLE_(SERIAL|OPENMP|THREADS|HPX|CUDA|HIP|SYCL|OPENMPTARGET|OPENACC)$")
   if(NOT variables)
@@ -93,7 +92,7 @@ else()
   set(TESSERA_KOKKOS_FETCHED TRUE)
   set(Kokkos_VERSION ${tessera_pin_kokkos})
   tessera_took(Kokkos "${Kokkos_VERSION} (upstream release)")
-  # As the installed package reports them.
+  # In the same form as the installed package reports them.
   set(TESSERA_KOKKOS_DEVICES "")
   set(TESSERA_KOKKOS_OPTIONS "")
   set(TESSERA_KOKKOS_ARCH "")
@@ -153,7 +152,7 @@ else()
   unset(BUILD_SHARED_LIBS)
   add_library(tessera_hdf5 INTERFACE IMPORTED GLOBAL)
   target_link_libraries(tessera_hdf5 INTERFACE hdf5-static)
-  # hdf5.h includes the sub-filing header of a directory that the target does not name.
+  # hdf5.h includes the sub-filing header, whose directory is missing in the target.
   target_include_directories(tessera_hdf5 INTERFACE ${hdf5_SOURCE_DIR}/src ${hdf5_SOURCE_DIR}/src/H5FDsubfiling
                                                     ${hdf5_BINARY_DIR}/src)
   tessera_took(HDF5 "${tessera_pin_hdf5} (upstream release)")
@@ -198,8 +197,8 @@ else()
   tessera_took(GoogleTest "off (TESSERA_BUILD_TESTS is OFF)")
 endif()
 
-# --- NCCL or RCCL: from GPU to GPU, beside MPI -----------------------------------------------------------------------
-# Some packages (of Python, for one) have only the library's name with its version.
+# --- NCCL or RCCL: from GPU to GPU, beside MPI ------------------------------------------------------------------------
+# Some packages (for example Python's) contain only the library name with its version.
 if(TESSERA_ENABLE_MPI AND (Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP) AND NOT TESSERA_ENABLE_NCCL STREQUAL "OFF")
   if(Kokkos_ENABLE_CUDA)
     find_path(NCCL_INCLUDE_DIR nccl.h PATH_SUFFIXES include)
@@ -220,9 +219,10 @@ if(TESSERA_ENABLE_MPI AND (Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP) AND NOT TESS
 endif()
 
 # --- Kokkos Kernels ---------------------------------------------------------------------------------------------------
-# An installed one belongs to the Kokkos that it was built with: it does not go with a fetched Kokkos.
+# Installed Kokkos Kernels match only the Kokkos with which they were built, so they cannot be combined with a fetched
+# Kokkos.
 if(TESSERA_KOKKOS_KERNELS AND NOT TESSERA_KOKKOS_FETCHED)
-  # Trilinos' package has no version file, and asks for a CMake so old that newer ones warn.
+  # Trilinos' package has no version file and requests a CMake version so old that newer ones warn.
   set(tessera_warn_deprecated ${CMAKE_WARN_DEPRECATED})
   set(CMAKE_WARN_DEPRECATED OFF)
   find_package(KokkosKernels CONFIG QUIET)
@@ -260,7 +260,7 @@ elseif(NOT TESSERA_KOKKOS_FETCHED)
                       "${Kokkos_VERSION}); install the Kokkos Kernels of that Kokkos, or fetch both with "
                       "TESSERA_DEPS_SOURCE=release")
 else()
-  # Only what the library variants call.
+  # Only the parts that the library variants call.
   set(KokkosKernels_ENABLE_ALL_COMPONENTS OFF)
   set(KokkosKernels_ENABLE_COMPONENT_BLAS ON)
   set(KokkosKernels_INST_FLOAT ON)
@@ -271,7 +271,7 @@ else()
   tessera_took("Kokkos Kernels" "${tessera_pin_kokkos-kernels} (upstream release)")
 endif()
 
-# tessera_dependency_summary(): what was taken, from where, and why something is off.
+# tessera_dependency_summary(): prints each dependency, its origin, and why something is off.
 function(tessera_dependency_summary)
   message(STATUS "Dependencies")
   foreach(line IN LISTS TESSERA_DEPENDENCIES)

@@ -1,22 +1,22 @@
-# The pinned upstream releases, and how they are brought here.
+# The pinned upstream releases and their download.
 #
-# As a script it fills a directory, for machines without a way out (a cluster's compute nodes, an air-gapped site):
+# As a script this file fills a directory, for machines without internet access (compute nodes, an air-gapped site):
 #
 #   cmake -D TESSERA_DOWNLOADS=DIR -P cmake/TesseraDownloads.cmake      the default releases
 #   cmake -D TESSERA_DOWNLOADS=DIR -D TESSERA_KOKKOS_RELEASE=4.6.01 -D TESSERA_DOWNLOAD_KOKKOS_KERNELS=ON -P ...
 #
-# TESSERA_DOWNLOAD_ONLY=kokkos, or a list, fetches these alone.
+# TESSERA_DOWNLOAD_ONLY=kokkos, or a list, fetches only these.
 #
-# Configuring with -D TESSERA_DOWNLOADS=DIR takes them from there. An archive counts only when its SHA-256 is the pinned
-# one.
+# Configuring with -D TESSERA_DOWNLOADS=DIR takes the archives from there. An archive is used only if its SHA-256 is the
+# pinned one.
 
 cmake_minimum_required(VERSION 3.22)
 
 set(TESSERA_KOKKOS_RELEASE "5.1.1" CACHE STRING "Release of Kokkos and Kokkos Kernels to fetch where none is installed")
 set(TESSERA_DOWNLOADS "" CACHE PATH "Directory of downloaded archives: looked in first, and filled")
 
-# tessera_pin(name version url sha256): the archive is kept as <name>-<version>.tar.gz. Several versions of one name may
-# be pinned; the last one, or the one that TESSERA_KOKKOS_RELEASE names, is taken.
+# tessera_pin(name version url sha256): the archive is stored as <name>-<version>.tar.gz. Several versions of one name
+# may be pinned. The last one is used, unless TESSERA_KOKKOS_RELEASE names another.
 function(tessera_pin name version url sha256)
   set(tessera_pin_${name}_${version} "${url};${sha256}" PARENT_SCOPE)
   set(tessera_pin_${name} "${version}" PARENT_SCOPE)
@@ -46,8 +46,8 @@ if(NOT tessera_pin_kokkos_${TESSERA_KOKKOS_RELEASE})
   message(FATAL_ERROR "TESSERA_KOKKOS_RELEASE is '${TESSERA_KOKKOS_RELEASE}' (no such pin); choose 5.1.1 or 4.6.01")
 endif()
 
-# tessera_reachable(url out): whether the server answers within seconds. file(DOWNLOAD) alone can wait minutes for a
-# connection, so this asks with a limit on everything and takes any answer, complete or not.
+# tessera_reachable(url out): whether the server answers within seconds. file(DOWNLOAD) can wait minutes for a
+# connection, so this request has limits on everything and accepts any answer, complete or not.
 function(tessera_reachable url out)
   file(DOWNLOAD ${url} TIMEOUT 6 STATUS status LOG log)
   list(GET status 0 code)
@@ -58,7 +58,8 @@ function(tessera_reachable url out)
   endif()
 endfunction()
 
-# tessera_archive(name file reason): the path of the pinned archive, brought here if need be; or an empty path and why.
+# tessera_archive(name file reason): returns the path of the pinned archive, downloading it if necessary; or an empty
+# path and the reason.
 function(tessera_archive name file reason)
   set(version ${tessera_pin_${name}})
   list(GET tessera_pin_${name}_${version} 0 url)

@@ -1,13 +1,12 @@
-# HDF5's C library as the target tessera_hdf5, however it was installed: built with CMake it brings a package of its own
-# (and CMake's module stumbles over static ones among them), else CMake's module finds it. Used by the build and by the
-# installed package.
+# Finds HDF5's C library as the target tessera_hdf5. If HDF5 was built with CMake, its own package is used (CMake's
+# module fails for some static ones); otherwise CMake's module finds it. Used by the build and by the installed package.
 #
-# Sets HDF5_FOUND, HDF5_VERSION and, of a parallel HDF5, HDF5_IS_PARALLEL. HDF5's package and CMake's module need C as a
-# language.
+# Sets HDF5_FOUND, HDF5_VERSION and, for a parallel HDF5, HDF5_IS_PARALLEL. HDF5's package and CMake's module require
+# the language C.
 
 enable_language(C)
 if(NOT TARGET tessera_hdf5)
-  # Debian has one for each MPI beside the serial one, and CMake takes any of them.
+  # Debian has one package per MPI besides the serial one, and CMake would take any of them.
   if(HDF5_PREFER_PARALLEL AND NOT hdf5_DIR)
     set(flavour "")
     if(MPI_CXX_LIBRARIES MATCHES "mpich")
@@ -24,7 +23,7 @@ if(NOT TARGET tessera_hdf5)
     if(hdf5_FOUND AND TARGET ${target} AND NOT TARGET tessera_hdf5)
       add_library(tessera_hdf5 INTERFACE IMPORTED GLOBAL)
       target_link_libraries(tessera_hdf5 INTERFACE ${target})
-      # Not every release writes its include directory into the target.
+      # Some releases omit the include directory in the target.
       if(HDF5_INCLUDE_DIR)
         target_include_directories(tessera_hdf5 INTERFACE ${HDF5_INCLUDE_DIR})
       endif()

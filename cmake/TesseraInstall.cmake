@@ -3,16 +3,16 @@
 #   find_package(tessera CONFIG REQUIRED)                     tessera::core, tessera::driver, tessera::runtime
 #   find_package(tessera CONFIG REQUIRED COMPONENTS core)     the headers only: needs Kokkos and nothing else
 #
-# Two export sets, so that whoever asks for the headers alone need not have HDF5.
+# Two export sets, so that users of only the headers do not need HDF5.
 
 include(CMakePackageConfigHelpers)
 
 set(TESSERA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 
 # --- What the libraries ask of those who link them --------------------------------------------------------------------
-# A static library hands its private libraries on to the link. Flags, and libraries that are nothing but headers, have
-# nothing to link, and would have to be found again by everybody who uses the package. Any other stays, and the
-# package's config looks for it.
+# A static library passes its private libraries on to the link. Flags and header-only libraries need no link, but users
+# of the package would have to find them again, so they are removed. All other libraries stay, and the package's config
+# finds them.
 set(TESSERA_FIND_PACKAGES "")
 foreach(target tessera_driver tessera_runtime)
   get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
@@ -41,9 +41,9 @@ install(FILES ${PROJECT_BINARY_DIR}/common/include/tessera/core/config.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/core)
 
 # --- Programs ---------------------------------------------------------------------------------------------------------
-# They are installed where they are defined: `tessera` to bin, the mini-apps' own ones to libexec/tessera. Here: that
-# they find shared libraries, those installed beside them (a fetched Kokkos) and those that they were linked with in
-# other prefixes.
+# Each program is installed where it is defined: `tessera` to bin, the mini-apps' own programs to libexec/tessera. This
+# part sets the RPATH, so that they find shared libraries installed beside them (a fetched Kokkos) and those in other
+# prefixes.
 get_property(programs GLOBAL PROPERTY TESSERA_APPS_BUILT)
 foreach(program IN LISTS programs ITEMS tessera)
   set_property(TARGET ${program} PROPERTY INSTALL_RPATH_USE_LINK_PATH ON)
@@ -71,7 +71,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/plot/tessera_plot DESTINATION ${C
         FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
 
 # --- Inputs and documents ---------------------------------------------------------------------------------------------
-# Inputs are those of the mini-apps that were built.
+# Only the inputs of the mini-apps that were built.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/results ${PROJECT_SOURCE_DIR}/common/schemas ${PROJECT_SOURCE_DIR}/common/cluster
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/common USE_SOURCE_PERMISSIONS)
 foreach(program IN LISTS programs)
@@ -79,7 +79,8 @@ foreach(program IN LISTS programs)
           FILES_MATCHING PATTERN "*.h5")
 endforeach()
 
-# Pages keep the tree of the sources, so that the links between them hold; links to headers lead to those installed.
+# Pages keep the source tree's structure, so that links between them stay valid; links to headers lead to the installed
+# headers.
 file(REMOVE_RECURSE ${PROJECT_BINARY_DIR}/documents)
 file(GLOB_RECURSE pages RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/apps/*.md
      ${PROJECT_SOURCE_DIR}/docs/*.md)
@@ -98,8 +99,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/tests/install DESTINATION ${CMAKE_INSTAL
         FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp")
 
 # --- The package ------------------------------------------------------------------------------------------------------
-# The libraries are compiled for one Kokkos: another version, or another build of it, does not go with them. 4.6.01 is
-# 4.6.1 in Kokkos' own version file.
+# The libraries are compiled for one Kokkos and cannot be used with another version or build of it. Kokkos' own version
+# file writes 4.6.01 as 4.6.1.
 string(REGEX REPLACE "\\.0+([0-9])" ".\\1" TESSERA_KOKKOS_VERSION "${Kokkos_VERSION}")
 if(TESSERA_KOKKOS_FETCHED)
   set(TESSERA_KOKKOS_HINT "\${PACKAGE_PREFIX_DIR}")  # installed beside Tessera

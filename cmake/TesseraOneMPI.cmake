@@ -1,7 +1,8 @@
-# A parallel HDF5 talks by the MPI that it was built with. Where that is another one than the program's, the program has
-# two of them, and the first collective access to a file ends in a crash. So this is said when CMake runs.
+# A parallel HDF5 uses the MPI with which it was built. If the program uses another MPI, both are loaded, and the first
+# collective file access crashes. This is therefore checked at configure time.
 
-# tessera_mpi_of(result entry files...): the MPI libraries that shared libraries name (NEEDED), or are (SONAME).
+# tessera_mpi_of(result entry files...): returns the MPI libraries that shared libraries need (entry NEEDED) or are
+# (entry SONAME).
 function(tessera_mpi_of result entry)
   set(names "")
   foreach(file IN LISTS ARGN)
@@ -10,7 +11,7 @@ function(tessera_mpi_of result entry)
       string(REGEX MATCHALL "[(]${entry}[)][^\n]*[[]lib[^]]*mpi[^]]*[]]" lines "${text}")
       foreach(line IN LISTS lines)
         string(REGEX REPLACE ".*[[](lib[^]]*)[]]$" "\\1" name "${line}")
-        # The library itself: libmpi.so.40, libmpich.so.12, libmpi_cray.so.12; not what a vendor lays beside it.
+        # Only MPI itself: libmpi.so.40, libmpich.so.12, libmpi_cray.so.12; no additional libraries of vendors.
         if(name MATCHES "^lib(mpi|mpich|mpi_[a-z]+(_[0-9]+)?|mpi_mt|mpich_[a-z]+)[.]so")
           list(APPEND names ${name})
         endif()
@@ -21,7 +22,8 @@ function(tessera_mpi_of result entry)
   set(${result} "${names}" PARENT_SCOPE)
 endfunction()
 
-# tessera_files_of(result things...): the files of libraries and of imported targets, and of what these link.
+# tessera_files_of(result things...): returns the files of libraries and imported targets, and of everything that they
+# link.
 function(tessera_files_of result)
   set(files "")
   set(seen "")
@@ -58,8 +60,8 @@ function(tessera_files_of result)
   set(${result} "${files}" PARENT_SCOPE)
 endfunction()
 
-# tessera_check_one_mpi(): stops, if the HDF5 that was found and MPI::MPI_CXX are of two MPIs. What cannot be known
-# (static libraries) is let through.
+# tessera_check_one_mpi(): stops if the HDF5 that was found and MPI::MPI_CXX belong to different MPIs. Cases that cannot
+# be checked (static libraries) are accepted.
 function(tessera_check_one_mpi)
   if(NOT HDF5_IS_PARALLEL OR NOT TARGET tessera_hdf5)
     return()

@@ -1,21 +1,21 @@
-# Helpers for Tessera's own targets: flags, mini-apps, the summary of what will be built.
+# Helpers for Tessera's own targets: flags, mini-apps, the build summary.
 
-# What every target of Tessera is compiled with. An interface target that is linked PRIVATE, so that nobody who uses an
-# installed Tessera inherits its warnings.
+# Compiler options of all Tessera targets. The interface target is linked PRIVATE, so that users of an installed Tessera
+# do not inherit its warnings.
 add_library(tessera_flags INTERFACE)
 target_compile_options(tessera_flags INTERFACE -Wall -Wextra $<$<BOOL:${TESSERA_WARNINGS_AS_ERRORS}>:-Werror>)
 if(TESSERA_NATIVE)
   target_compile_options(tessera_flags INTERFACE -march=native)
 endif()
 if(Kokkos_ENABLE_CUDA)
-  # nvcc's front end says "calling a __host__ function" about defaulted members of standard types that no kernel calls.
-  # Nor does it like lambdas with template parameters that are given, not deduced (445).
+  # nvcc's front end reports "calling a __host__ function" (20014) for defaulted members of standard types that no
+  # kernel calls. It also warns about lambdas whose template parameters are given and not deduced (445).
   target_compile_options(tessera_flags INTERFACE "SHELL:-Xcudafe --diag_suppress=20014" "SHELL:-Xcudafe --diag_suppress=445")
-  # A kernel that calls a function of the host's alone would compile, and compute nonsense.
+  # Without this error, a kernel that calls a host-only function would compile and compute wrong results.
   target_compile_options(tessera_flags INTERFACE "SHELL:-Xcudafe --diag_error=20011")
 endif()
 
-# tessera_strict(target): the warnings that only sources without Kokkos (whose headers are not clean of them) can bear.
+# tessera_strict(target): additional warnings for sources without Kokkos, whose headers trigger them.
 function(tessera_strict target)
   target_compile_options(${target} PRIVATE -Wpedantic -Wshadow -Wconversion)
 endfunction()
@@ -46,11 +46,11 @@ foreach(space IN LISTS TESSERA_SPACES)
   endif()
 endforeach()
 
-# Where the mini-apps' own programs are installed; `tessera` alone goes to bin.
+# Folder of the mini-apps' own programs; only `tessera` goes to bin.
 set(TESSERA_INSTALL_PROGRAMS ${CMAKE_INSTALL_LIBEXECDIR}/tessera)
 
-# tessera_add_absent_variant(app variant why): this build has no code for the variant. It is listed as
-# variants/<variant>.cpp has it, with the same dtypes, and its rows are skipped with that reason.
+# tessera_add_absent_variant(app variant why): for a variant without code in this build. It is listed as in
+# variants/<variant>.cpp, with the same dtypes, and its rows are skipped with the reason `why`.
 # tessera_write_absent_variants() writes the code.
 function(tessera_add_absent_variant app variant why)
   set(file ${PROJECT_SOURCE_DIR}/apps/${app}/variants/${variant}.cpp)
@@ -67,7 +67,7 @@ function(tessera_add_absent_variant app variant why)
   if(text MATCHES "requires (std::is_floating_point_v|std::floating_point|Floating)<T>")
     set(integers false)
   endif()
-  # 16-bit floats: where the Problem has them, and the variant does not ask for one of the language's own types.
+  # 16-bit floats: if the Problem has them and the variant does not require one of the language's own types.
   set(short_floats false)
   file(READ ${PROJECT_SOURCE_DIR}/apps/${app}/problem.hpp problem)
   if(problem MATCHES "bool short_floats = true;" AND
@@ -83,7 +83,8 @@ VariantRows ${variant}() {
 ")
 endfunction()
 
-# tessera_write_absent_variants(): one source for those of all mini-apps; an object a variant would take seconds each.
+# tessera_write_absent_variants(): writes one source for all mini-apps, because one object per variant would take
+# seconds each.
 function(tessera_write_absent_variants)
   get_property(TESSERA_ABSENT_VARIANTS GLOBAL PROPERTY TESSERA_ABSENT_VARIANTS)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/AbsentVariants.cpp.in ${PROJECT_BINARY_DIR}/absent_variants.cpp @ONLY)
@@ -91,8 +92,8 @@ function(tessera_write_absent_variants)
   target_link_libraries(tessera_absent_variants PRIVATE tessera_flags PUBLIC tessera::driver)
 endfunction()
 
-# tessera_add_app(name VARIANTS v1 v2 ...): the library tessera::app_<name> with the mini-app's table, and its program.
-# One source file a variant; TESSERA_UNITY joins them.
+# tessera_add_app(name VARIANTS v1 v2 ...): adds the library tessera::app_<name> with the mini-app's table, and its
+# program. There is one source file per variant; TESSERA_UNITY joins them.
 function(tessera_add_app name)
   cmake_parse_arguments(PARSE_ARGV 1 app "" "" "VARIANTS")
   if(app_UNPARSED_ARGUMENTS OR NOT app_VARIANTS)
@@ -120,8 +121,9 @@ function(tessera_add_app name)
   set(of_warpgroups ${sources})
   list(FILTER of_warpgroups INCLUDE REGEX "/warpgroup_")
   if(of_warpgroups AND ("HOPPER90" IN_LIST Kokkos_ARCH OR Kokkos_ARCH_HOPPER90))
-    # Instructions of 9.0a, which Kokkos' flags (9.0) leave out, and of which nvcc_wrapper takes no second choice: nvcc
-    # reads this variable last. Elsewhere they compile as all others do, and skip.
+    # These sources use instructions of 9.0a. Kokkos' flags select 9.0, and nvcc_wrapper accepts no second architecture,
+    # but nvcc reads this variable last. In other builds the sources compile like all others, and their rows are
+    # skipped.
     list(REMOVE_ITEM sources ${of_warpgroups})
     add_library(tessera_app_${name}_sm_90a OBJECT ${of_warpgroups})
     target_include_directories(tessera_app_${name}_sm_90a PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
@@ -130,8 +132,7 @@ function(tessera_add_app name)
     set_target_properties(tessera_app_${name}_sm_90a PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
     list(APPEND sources $<TARGET_OBJECTS:tessera_app_${name}_sm_90a>)
   endif()
-  # The list of variants is stated once, above: `App app()` is written from it. The Problem's name is the mini-app's in
-  # CamelCase.
+  # `App app()` is generated from the list of variants above. The Problem's name is the mini-app's name in CamelCase.
   string(REPLACE "_" ";" words ${name})
   set(TESSERA_PROBLEM "")
   foreach(word IN LISTS words)
@@ -154,9 +155,9 @@ function(tessera_add_app name)
   target_link_libraries(tessera_app_${name} PUBLIC tessera::driver tessera_absent_variants
                         PRIVATE tessera::core tessera_flags ${with_library})
   if(TESSERA_UNITY)
-    # One unit: what variants share is compiled once. Other mini-apps are the work of other cores. What not all builds
-    # have stays outside of it: so the unit is the same in all of them, and ccache has it from the build before. Where
-    # there are many cores, the largest mini-app is waited for: a number is how many files are joined at most.
+    # All files form one unit, so that shared code is compiled once; other mini-apps use other cores. Files that some
+    # builds lack stay outside, so that the unit is the same in all builds and ccache can reuse it. With many cores the
+    # largest mini-app takes longest; a number as the value limits how many files are joined.
     set(files_of_unit 0)
     if(TESSERA_UNITY MATCHES "^([2-9]|[1-9][0-9]+)$")
       set(files_of_unit ${TESSERA_UNITY})
@@ -171,12 +172,12 @@ function(tessera_add_app name)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/MiniAppMain.cpp.in main.cpp @ONLY)
   add_executable(${name} ${CMAKE_CURRENT_BINARY_DIR}/main.cpp)
   target_link_libraries(${name} PRIVATE tessera_app_${name} tessera_flags)
-  # Not on the PATH: zip, dot, map and others are names of other people's programs. `tessera run <name>` is the way.
+  # Not on the PATH, because zip, dot, map and others are names of other programs. Use `tessera run <name>`.
   install(TARGETS ${name} RUNTIME DESTINATION ${TESSERA_INSTALL_PROGRAMS})
   set_property(GLOBAL APPEND PROPERTY TESSERA_APPS_BUILT ${name})
 endfunction()
 
-# tessera_write_table(file app...): a source with all_apps() of these mini-apps.
+# tessera_write_table(file app...): writes a source with all_apps() for these mini-apps.
 function(tessera_write_table file)
   set(TESSERA_DECLARATIONS "")
   set(TESSERA_CALLS "")
@@ -187,7 +188,7 @@ function(tessera_write_table file)
   configure_file(${PROJECT_SOURCE_DIR}/apps/tessera/all_apps.cpp.in ${file} @ONLY)
 endfunction()
 
-# tessera_build_summary(): what will be built, after everything was added.
+# tessera_build_summary(): prints what will be built. Must be called after everything was added.
 function(tessera_build_summary)
   get_property(apps GLOBAL PROPERTY TESSERA_APPS_BUILT)
   list(JOIN apps " " apps)

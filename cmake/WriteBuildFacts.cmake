@@ -1,4 +1,4 @@
-# Writes TARGET from TEMPLATE with the git commit of SOURCE as it is now. Run as a script at every build.
+# Writes TARGET from TEMPLATE with the current git commit of SOURCE. Runs as a script in every build.
 set(GIT_COMMIT "unknown")
 find_program(git git)
 if(git)

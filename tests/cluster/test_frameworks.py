@@ -70,13 +70,13 @@ class ExtraP(unittest.TestCase):
     def test_sizes_of_a_run_on_one_rank(self):
         lines = self.lines(CPU)
         report = read(CPU)
-        # Every passed row of a generated case is a line a metric; a value that is not known is none.
+        # Every passed row of a generated case is one line per metric; unknown values are omitted.
         passed = [row for row in report["rows"] if row["status"] == "passed" and report["input"][row["case"]]["size"]]
         self.assertGreater(len(passed), 300)
         for metric in ("seconds", "bytes_per_second"):
             known = [row for row in passed if row[metric] is not None]
             self.assertEqual(sum(line["metric"] == metric for line in lines), len(known))
-        # What the format asks for: params of numbers, a value; ranks did not vary and are left out.
+        # The format requires numeric params and a value. The number of ranks did not vary and is left out.
         for line in lines:
             self.assertEqual(set(line), {"params", "callpath", "metric", "value"})
             self.assertEqual(list(line["params"]), ["size"])
@@ -223,7 +223,7 @@ class Ramble(unittest.TestCase):
             words[1].format(**values),
             "tessera run dot --size 67108864 --variant all --space all --lines  --json /there/report.json",
         )
-        # Ramble computes what it expands: 2^26 would be an exclusive or.
+        # Ramble evaluates what it expands: 2^26 would be an exclusive or.
         self.assertNotIn("^", "".join(values.values()))
 
     def test_figures_of_merit_of_the_lines_in_the_pages(self):
@@ -237,7 +237,7 @@ class Ramble(unittest.TestCase):
         for name, value in (("seconds", "1.5e-06"), ("bytes_per_second", "5.5e+09"), ("share_of_roof", "0.25")):
             merit = merits.pop(name)
             self.assertEqual(re.search(merit["fom_regex"], line).group(merit["group_name"]), value)
-            # What is unknown is no figure.
+            # An unknown value is no figure.
             self.assertIsNone(re.search(merit["fom_regex"], line.replace(value, "-")))
         last = "TESSERA rows=12 passed=11 failed=1 skipped=0 weak=0"
         for name, value in (("rows", "12"), ("passed", "11"), ("failed", "1")):

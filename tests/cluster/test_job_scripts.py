@@ -17,7 +17,7 @@ fi
 while [[ $1 == --* ]]; do shift; done
 exec "$@"
 """
-# Writes a report, finished or not, and ends with a code.
+# Writes a report, finished or not, and exits with a code.
 PROGRAM = """#!/bin/bash
 echo "got $*" >>"$CALLS"
 while [[ $# -gt 0 && $1 != --json ]]; do shift; done
@@ -83,7 +83,7 @@ class JobScripts(unittest.TestCase):
     def test_exit_codes(self):
         for script in ("slurm.sh", "flux.sh"):
             with self.subTest(script):
-                # A row that failed is in the report; a launch that did not run ends the job.
+                # A failed row is in the report and does not end the job; a launch that did not run does.
                 code, launches = self.submit(script, REPORTS=script + "1", CODE="1")
                 self.assertEqual((code, len(launches)), (0, 2))
                 code, launches = self.submit(script, REPORTS=script + "2", CODE="2")

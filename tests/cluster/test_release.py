@@ -111,7 +111,7 @@ class Release(unittest.TestCase):
         self.assertIn("there is no tag v1.2.3", result.stderr)
         self.git("tag", "v1.2.3")
         self.assertEqual(self.release("--check").returncode, 0)
-        # The tag has the archive of that checksum, whatever comes after it.
+        # The tag has the archive with that checksum, whatever is committed later.
         self.write("run", "#!/bin/sh\n")
         self.commit("2027-01-02T00:00:00Z")
         self.assertEqual(self.release("--check").returncode, 0)

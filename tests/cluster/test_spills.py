@@ -9,7 +9,7 @@ import unittest
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cmake", "spills.py")
 
-# Names as Kokkos and nvcc make them, shortened.
+# Names as Kokkos and nvcc generate them, shortened.
 PTXAS = """ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function '_ZN7tessera3dot3sumEPf' for 'sm_90'
 ptxas info    : Function properties for _ZN7tessera3dot3sumEPf
@@ -38,7 +38,7 @@ x.cpp:9:0: remark:     SGPRs Spill: 3 [-Rpass-analysis=kernel-resource-usage]
 x.cpp:9:0: remark:     VGPRs Spill: 100 [-Rpass-analysis=kernel-resource-usage]
 x.cpp:9:0: remark:     LDS Size [bytes/block]: 0 [-Rpass-analysis=kernel-resource-usage]
 """
-# As a compiler that was called as these: says the report if it was asked for it.
+# A mock of the compilers that wrote these reports: prints the report if the flag is given.
 COMPILER = """#!/bin/bash
 for word; do if [[ $word == "$FLAG" ]]; then cat "$REPORT" >&2; fi; done
 if [[ ${FAILS:-} ]]; then exit 1; fi
@@ -86,7 +86,7 @@ class Spills(unittest.TestCase):
         self.assertEqual(self.numbers(lines[2]), ["0", "0", "0", "24", "512"])
         clean = self.of_log("\n".join(REMARKS.splitlines()[:10]))
         self.assertEqual(clean.returncode, 0)
-        # Scalar registers in lanes of a vector register are shown, and no fault.
+        # Scalar registers in lanes of a vector register are shown, but are no error.
         lanes = self.of_log(REMARKS.replace("VGPRs Spill: 100", "VGPRs Spill: 0"))
         self.assertEqual((lanes.returncode, lanes.stdout.splitlines()[-1]), (0, "TESSERA spills kernels=2 spilled=0 deep=0 scalars=1"))
 
@@ -95,7 +95,7 @@ class Spills(unittest.TestCase):
         self.assertEqual(self.of_log(text).returncode, 0)
         self.assertEqual(self.of_log(text, "--stack", "80").returncode, 0)
         self.assertEqual(self.of_log(text, "--stack", "79").returncode, 1)
-        # Spills that are only loaded are spills.
+        # Spills count even if they are only loaded.
         self.assertEqual(self.of_log(PTXAS.replace("44 bytes spill stores", "0 bytes spill stores")).returncode, 1)
 
     def test_a_function_that_was_not_inlined(self):
@@ -124,7 +124,7 @@ ptxas info    : Function properties for _ZN7tessera6helperEv
             self.assertIn("kernels=2 spilled=1", result.stdout)
             if name == "hipcc":
                 self.assertIn("gfx90a", result.stdout)
-            # A compiler that reports nothing, or fails, is no clean bill.
+            # A compiler that fails or prints no report must not count as success.
             for environment in ({"FLAG": "--other", "REPORT": "/dev/null"}, {"FLAG": flag, "REPORT": "report", "FAILS": "1"}):
                 self.assertEqual(self.run_script(*words, **environment).returncode, 2, environment)
 

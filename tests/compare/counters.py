@@ -105,7 +105,7 @@ def main(arguments):
     lines, code = [], 0
     for name in options.only.split(","):
         (app, *extra), size, variant, pattern = ROWS[name]
-        # Kokkos' own kernels have the functor in their whole name alone. --machine: roofs need not be measured under ncu.
+        # Only the full names of Kokkos' kernels contain the functor. With --roof no roofs are measured under ncu.
         command = [options.ncu, "--csv", "--page", "raw", "--print-units", "base", "--kernel-name-base", "demangled",
                    "-k", f"regex:{pattern}", "--launch-count", "4", "--metrics", ",".join(METRICS),
                    program, "run", app, "--size", size, *extra, "--variant", variant, "--space", "cuda",

@@ -25,7 +25,8 @@ FACTORS = (
 )
 SAMPLED = ["--verify", "sample:2000"]  # of products: in full they take their reference minutes
 SMALL = "2^10,2^15,2^20"
-# name of the report: mini-apps, sizes, options, whether PyTorch is asked. First what the table in apps/README.md shows.
+# Name of the report: mini-apps, sizes, options, whether PyTorch takes part. The cases of the table in apps/README.md
+# come first.
 CASES = {
     "layernorm_linear-16384x1024x4096": (
         ["layernorm_linear"], "2^36", ["--hidden", "1024", "--outputs", "4096", *SAMPLED], True),
@@ -45,9 +46,9 @@ CASES = {
         for distribution in ("uniform", "zipf") for bins in ("1", "16", "256", "4096", "65536")
     },
     "sizes": (["prefix_sum", "partition", "histogram", "dot", "map", "transpose"], "2^22,2^24,2^26,2^30", [], False),
-    # As cub::DevicePartition leaves it.
+    # The order in which cub::DevicePartition leaves the elements.
     "partition-reversed": (["partition"], "2^20,2^22,2^24,2^26,2^28,2^30", ["--right", "reversed"], False),
-    # A launch takes as long as all of such a case: beside the launch time that roofline measures.
+    # These cases take about as long as a launch; roofline measures the launch time for comparison.
     "small": (["roofline", "prefix_sum", "partition", "histogram", "dot", "map"], SMALL, [], False),
     "matmul-ladder": (
         ["matmul"], "2^28,2^30,2^33", ["--variant", "naive,tiled,tiled_overlap,tiled_async,register_tile"], False),
@@ -122,7 +123,8 @@ def main(arguments):
             if not is_whole(path):
                 log = os.path.splitext(path)[0] + ".log"
                 with open(log, "w", encoding="utf-8") as file:
-                    # There, so that the commands in the reports say nothing of this machine's directories.
+                    # Started in this folder, so that the commands in the reports contain no directories of this
+                    # machine.
                     failed = subprocess.run(command, cwd=options.directory, stdout=file, stderr=file, check=False).returncode
                 with open(log, encoding="utf-8") as file:
                     last = (file.read().strip().splitlines() or ["(no output)"])[-1]

@@ -40,7 +40,7 @@ def operations(torch):
     def conv1d(x, p):
         a, k = x["a"][None, None], x["k"][None, None]
         pad = k.shape[-1] - 1
-        # Symmetrical padding, and only the second half of it is ours: so the first results are left out again.
+        # Padding is symmetrical, and our windows use only the second half of it, so the first results are dropped.
         return lambda: functional.conv1d(a, k, padding=pad)[..., pad:]
 
     def conv2d(x, p):
@@ -55,7 +55,7 @@ def operations(torch):
         )
 
     def layernorm_linear_backward(x, p):
-        # The forward pass is not part of it; what it keeps is there when the gradient is asked for.
+        # The forward pass is not timed; the values that it keeps exist when the gradient is requested.
         leaves = [x[name].clone().requires_grad_() for name in ("x", "gamma", "beta", "w")]
         bias = torch.zeros_like(x["grad_y"][0]).requires_grad_()
         hidden = x["x"].shape[1:]
@@ -107,7 +107,7 @@ def operations(torch):
     }
 
 
-# What torch.compile makes kernels of: elsewhere it calls the same library as `pytorch`.
+# Variants for which torch.compile generates kernels; for others it calls the same library as `pytorch`.
 COMPILED = (
     "map", "map_2d", "map_3d", "zip", "broadcast_add", "bias_add", "axis_sum", "transpose", "layernorm", "softmax",
     "moving_average", "layernorm_linear",

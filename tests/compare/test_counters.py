@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 
 import counters  # noqa: E402
 
-# Two kernels, the second one longer; no counter of tensor units. Of softmax it finds none.
+# Two kernels, the second one longer; no counter of tensor units. For softmax it finds no kernel.
 PROGRAM = """#!{python}
 import sys
 with open("{folder}/calls", "a") as calls:

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 import made_reports  # noqa: E402  (tests/plot)
 import measure  # noqa: E402
 
-# Notes its arguments, and writes the report that was made before; fails for softmax.
+# Records its arguments and writes the prepared report; fails for softmax.
 PROGRAM = """#!{python}
 import shutil, sys
 if sys.argv[1] == "list":

@@ -104,7 +104,7 @@ def places_of_page(text):
     for pattern in (pages.COMMENT, pages.FENCE):
         masked = pattern.sub(lambda match: "\n" * match[0].count("\n"), masked)
     for number, line in enumerate(TARGET.sub("]", masked).split("\n"), 1):
-        # Tables have no shorter lines, nor has a single long word.
+        # Tables and single long words cannot be made shorter.
         can_be_shorter = not line.lstrip().startswith("|") and " " in re.sub(r"^\s*[-*+]\s+", "", line).strip()
         if len(line) > MOST_COLUMNS and can_be_shorter:
             yield "line", number, f"{len(line)} columns"

@@ -74,7 +74,7 @@ class Command(unittest.TestCase):
 
     ODD = (0, -1, 1e300, 1e-300, 5e-324, 10**400, float("inf"), float("nan"), None, "x", [], {}, True)
 
-    # Without matplotlib each of these would look for another Python.
+    # Without matplotlib each of these calls would search for another Python.
     def drawn_or_refused(self, document, *arguments):
         """No traceback: what is odd is left out or drawn, or the report is refused in one line."""
         path = write(self.folder, "r.json", document)
@@ -147,7 +147,7 @@ class Command(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         for file in out.splitlines():
             with self.subTest(os.path.basename(file)), open(file, encoding="utf-8") as opened:
-                # What the picture's letters say stands in comments.
+                # The picture's texts appear as comments in the file.
                 texts = re.findall(r"<!-- (.*?) -->", opened.read(), re.DOTALL)
                 self.assertTrue(any("2^2" in text and "elements" in text for text in texts), texts)
                 self.assertTrue(any("2026-11-22, host node7" in text for text in texts), texts)
@@ -181,7 +181,7 @@ class Command(unittest.TestCase):
         self.refused(GOOD, "3 pictures do not go into", arguments=["-o", "one.png"])
 
     def test_without_matplotlib(self):
-        # A module of that name that fails as a missing one does.
+        # A module of that name that fails to import like a missing one.
         write(self.folder, "matplotlib.py", "raise ModuleNotFoundError('no', name='matplotlib')")
         path = write(self.folder, "r.json", GOOD)
         result = self.run_plot(path, env={**os.environ, "PYTHONPATH": self.folder})

@@ -137,7 +137,7 @@ class Tables(unittest.TestCase):
         self.write_readme(mark=MARK.replace(" -->", " noisy=omitted -->"))
         self.assertEqual(self.run_script()[0], 0)
         self.assertIn("| `range` | 100 (100%) | ~ |\n\n`~`: no figure, since", self.text())
-        # What is not shown does not matter, and a mark that says more than there is goes.
+        # Noise in rows that are not shown does not matter. A mark that claims noisy rows is refused if there are none.
         self.write_readme(mark=MARK.replace("2^24", "2^22"))
         self.assertEqual(self.run_script()[0], 0)
         self.write_readme(mark=MARK.replace("2^24", "2^22 noisy=omitted"))

@@ -54,7 +54,7 @@ class Points(unittest.TestCase):
     def test_quartiles_further_apart_than_half_as_much_again_are_noise(self):
         rows = [{"app": "map", "variant": "quiet", "seconds": 2e-3}, {"app": "map", "variant": "noisy", "seconds": 1e-3, "noisy": True}]
         self.assertEqual([(point.variant, point.noisy) for point in points_of(report(rows))], [("quiet", False), ("noisy", True)])
-        # Exactly 1.5 times apart is not further.
+        # A ratio of exactly 1.5 is not noisy.
         document = report(rows[:1])
         document["rows"][0].update(seconds_first_quartile=1.0, seconds=1.2, seconds_third_quartile=1.5)
         self.assertFalse(points_of(document)[0].noisy)

@@ -28,7 +28,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), 
 FIGURES = "Beside the libraries"  # a table that readme_tables.py writes and holds against its reports
 PUZZLES = [f"P{number}" for number in range(1, 25)]
 LINES_OF_LESSON = 60  # of code: comments, blank lines and includes do not count
-# What a host cannot run, whatever the input: rows of them may all be skipped.
+# Variants that a host cannot run with any input: all of their rows may be skipped.
 MAY_BE_SKIPPED = {("matmul", "tiled_overlap"), ("matmul", "tiled_async"), ("conv1d", "async_halo")}
 LINK = re.compile(r"^\[(?P<app>\w+)\]\((?P<folder>\w+)/README\.md\)$")
 LATER = re.compile(r"^P(2[7-9]|3[0-5])$")
