@@ -15,8 +15,7 @@ App app();
 
 namespace {
 
-// Adds `count` elements with the distance `apart`, from `first + begin_of(i)` on: a whole row or column, or only a part
-// of it.
+// Sums `count` elements with the distance `apart` for each output: a whole row or column, or only part of it.
 template <class T>
 struct SumOfPiece {
   T const* a;

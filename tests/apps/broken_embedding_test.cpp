@@ -71,7 +71,7 @@ TEST(BrokenEmbedding, ChecksTheUpperEndOnly) { expect_mistake<Mistake::upper_onl
 TEST(BrokenEmbedding, OneRowTooMany) { expect_mistake<Mistake::off_by_one>(); }
 TEST(BrokenEmbedding, MissesTail) { expect_mistake<Mistake::misses_tail>(); }
 
-// Several packs in flight, as on a GPU, with one team per tile or as many teams as the machine holds.
+// Several packs in flight, as on a GPU, with one team per tile or as many teams as fit on the device.
 template <bool per_tile>
 struct GpuTuned {
   static constexpr VariantInfo info{.name = "gpu_tuned", .summary = "packs in flight, on every space"};

@@ -47,7 +47,7 @@ struct WrongCounts {
     if (mistake != Mistake::not_zeroed) {
       for (std::int32_t bin = 0; bin <= bins.count; ++bin) of(bin) = 0;
     }
-    std::int64_t held = 0;  // count of the previous bin, read before another of its elements was counted
+    std::int64_t held = 0;  // a bin's count, read before the previous element was counted
     for (std::size_t i = 0; i < n; ++i) {
       std::int32_t bin = bins(in[i]);
       if (mistake == Mistake::hi_inside && in[i] == hi) bin = bins.count - 1;

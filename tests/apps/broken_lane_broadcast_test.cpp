@@ -24,7 +24,7 @@ enum class Mistake {
   own_sum,            // no broadcast: each lane adds its own value
   short_unmasked,     // positions past the end of a short segment enter the sum
   next_past_segment,  // the last element reads its neighbour lane although that lies outside the segment
-  always_four,        // the mean of a short segment divides by four
+  always_four,        // the mean of a short segment divides by its length instead of four
   tail_unmasked,      // a partial last segment is written as a full segment
   other_comparison,   // x > m/2
   no_launch

@@ -393,7 +393,7 @@ TEST(LayernormLinearBackward, PatternsOnMatrixUnits) {
   }
 }
 
-// One element of w rounds to infinity as a factor, so its second term would be NaN; all other values are small.
+// The elements of w round to infinity as factors, so their second terms would be NaN; all other values are small.
 class LargestW final : public FieldSource {
  public:
   [[nodiscard]] Shape shape(FieldSpec const& spec) const override {

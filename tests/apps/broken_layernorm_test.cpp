@@ -193,8 +193,8 @@ int wrong_rows_of(int threads) {
   constexpr int rows_of_x = 3;
   int wrong = 0;
   for (std::size_t const cols : {2, 6, 8, 24, 50}) {
-    // Row r is (r + 1) * (0 1 2 ...): the distances have mean (r + 1) (cols - 1) / 2 and variance (r + 1)^2 (cols^2 -
-    // 1) / 12.
+    // Row r is (r + 1) * (0 1 2 ...). Its distances have the mean (r + 1) (cols - 1) / 2 and the
+    // variance (r + 1)^2 (cols^2 - 1) / 12.
     test::GuardedArray<double> of_x(rows_of_x * cols);  // the last row ends at a guard page
     double* const x = of_x.last(rows_of_x * cols);
     for (std::size_t i = 0; i < rows_of_x * cols; ++i) x[i] = static_cast<double>((i / cols + 1) * (i % cols));

@@ -20,7 +20,7 @@ void for_range(Exec const& exec, std::size_t count, Body const& body) {
   Kokkos::parallel_for("tessera::tests::broken_memory_access", Kokkos::RangePolicy<Exec>(exec, 0, count), body);
 }
 
-// Indices below `walk`, times `stride`, applied to the element.
+// Index i, below walk * stride, processes element i % walk * stride + i / walk.
 template <class T>
 struct Walks {
   T const* in;

@@ -141,8 +141,7 @@ TEST(BrokenSoftmax, NanIsLost) {
   expect_mistake_on<Mistake::nan_is_lost>(Given(1, 4, {1, std::numeric_limits<double>::quiet_NaN(), 1, 2}));
 }
 
-// ---------------------------------------------------------------------------------------- kernels of GPUs, on hosts
-// too
+// -------------------------------------------------------------------------------------- kernels of GPUs, on hosts too
 
 // A kernel with a Tuning defined in this test.
 template <template <class, class> class Kernel>

@@ -1724,7 +1724,7 @@ TEST_F(Driver, the_command_of_a_failure_repeats_it) {
   Result const file = run({"good", "wrong_middle"}, {"--input", path("a.h5"), "--digest"});
   EXPECT_EQ(repeat(command_of(file))["input"][0]["file"], path("a.h5"));
 
-  // Of several tiles, only the failed one.
+  // For several tiles, the command contains one that failed.
   Result const sweep = run({"good", "wrong_middle"}, {"--size", "5", "--tile", "3,4", "--digest"});
   EXPECT_TRUE(has(sweep.out, "FAILED wrong_middle of fake on openmp: size 5 of fake in float, tile 3 (and in 1 more"));
   EXPECT_TRUE(has(sweep.out, "--variant wrong_middle --space openmp --tile 3 --min-time 0\n"));

@@ -24,8 +24,8 @@ namespace tessera::fake {
 /// past_end        writes past the end (fetch throws)
 /// lying           claims determinism, and the last bit toggles
 /// honest          the same, and says so
-/// float_only      has rows for float alone
-/// openmp_only     has rows on openmp alone
+/// float_only      has rows only for float
+/// openmp_only     has rows only on openmp
 /// absent          is listed, but has no row
 /// interrupts      raises SIGINT in its sixth launch
 /// first_half      writes the first half of out, and says so: as many elements as the field `half` holds

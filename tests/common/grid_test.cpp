@@ -175,7 +175,7 @@ TEST(ScanProof, SegmentsBeginAnew) {
   proof.begin();
   proof.add(0x1p24, 0x1p24);
   proof.begin();
-  EXPECT_FALSE(proof.holds<float>());  // the widest type
+  EXPECT_FALSE(proof.holds<float>());  // the widest segment decides
 }
 
 TEST(Sparsity, SumsStayFloats) {

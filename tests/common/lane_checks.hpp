@@ -1,6 +1,6 @@
 #pragma once
 // Runs lane code and lets every lane check its own value. The same code runs on emulated lanes, called directly, and in
-// a kernel on each enabled space, where a GPU's lanes are those of a warp.
+// a kernel on each enabled space, where a GPU's lanes form a warp.
 
 #include <cstddef>
 #include <cstdint>

@@ -401,7 +401,7 @@ TEST(LookBack, EpochsBeginAnew) {
     auto const first = look_back.next_launch(exec);
     EXPECT_EQ((present<Exec>(first, tiles, true)), tiles);
     EXPECT_EQ((present<Exec>(look_back.next_launch(exec), tiles, false)), 0);
-    // Epochs 3 to 2^30 - 1 are skipped.
+    // Uses up epochs 3 to 2^30 - 1 without launching a kernel.
     for (std::uint32_t launch = 3; launch < 1u << 30; ++launch) (void)look_back.next_launch(exec);
     EXPECT_EQ((present<Exec>(look_back.next_launch(exec), tiles, false)), 0);
     EXPECT_EQ((present<Exec>(first, tiles, true)), tiles);  // the first epoch again

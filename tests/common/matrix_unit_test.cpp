@@ -1,4 +1,4 @@
-// The model of the matrix unit: every element belongs to a lane, and products equal those of plain loops.
+// The model of the matrix unit: every element belongs to a lane, and products equal the results of plain loops.
 
 #include <gtest/gtest.h>
 

@@ -84,7 +84,7 @@ RowReport a_row(Status status = Status::passed) {
     row.samples.seconds = {2.75e-6, 2e-6, 2.25e-6, 3e-6};
     row.samples.batch = 50;
     row.samples.warmups = 12;
-    // Of its 2.5 us the data movement takes 0.75 us and the computation 0.1 us.
+    // Roofs at which the data movement takes 75% of the 2.5 us and the computation 10%.
     row.roofs.copy_bytes_per_second = 32768 / 2.5e-6 / 0.75;
     row.roofs.read_bytes_per_second = 32768 / 2.5e-6 / 0.5;
     row.roofs.peak_operations_per_second[0] = 4096 / 2.5e-6 / 0.1;
@@ -1069,7 +1069,7 @@ TEST(digest, rows_that_measure_different_things_have_no_best) {
   own.bytes *= 2;
   of.digest.add_row(own, "");
   of.digest.add_row(large_row("good", 0.5), "");
-  EXPECT_TRUE(has(of.out.str() + of.end(), "best good 50%"));  // a row with work of its own does not compete
+  EXPECT_TRUE(has(of.out.str() + of.end(), "best good 50%"));  // a row with different work does not compete
   DigestOf roofline;
   roofline.digest.begin_app(app, 1, {&of.good});
   roofline.digest.begin_case(large_case(), "x");

@@ -36,7 +36,7 @@ std::string complaint(std::string const& json) {
   return "none";
 }
 
-// Everything except `what`.
+// Returns a complete study file to which `what` is added.
 std::string with(std::string const& what) {
   return R"({"schema": "tessera-study/1", "name": "mine", "apps": ["dot", "map"])" + (what.empty() ? "" : ", " + what) +
          "}";

@@ -44,8 +44,7 @@ ExpectedField reference(std::vector<double> const& values, std::vector<double> c
 /// A reference of one element.
 ExpectedField reference(double value, double scale) { return reference(std::vector{value}, {scale}); }
 
-/// Returns true if `actual` passes for one element, both against the reference and, if this makes no difference,
-/// against a file.
+/// Return whether `actual` passes for one element: against a reference, or against a file's value.
 template <class T>
 bool passes(double value, double scale, T actual, double steps) {
   return verify(reference(value, scale), field<T>({actual}), steps).passed;
@@ -182,7 +181,7 @@ TEST(Narrow, ValuesThatAreNoFloatsStay) {
   make_narrow(bounded, tessera::DType::float32);
   EXPECT_EQ(bounded.value, values);
   EXPECT_EQ(bounded.scale, scale);
-  ExpectedField counts = reference(std::vector{7.0}, {0.0});  // small enough for other types to represent
+  ExpectedField counts = reference(std::vector{7.0}, {0.0});  // counts stay doubles: they are few, and other code reads them
   make_narrow(counts, tessera::DType::int64);
   EXPECT_EQ(counts.value, std::vector{7.0});
 }
