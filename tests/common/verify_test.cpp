@@ -181,7 +181,7 @@ TEST(Narrow, ValuesThatAreNoFloatsStay) {
   make_narrow(bounded, tessera::DType::float32);
   EXPECT_EQ(bounded.value, values);
   EXPECT_EQ(bounded.scale, scale);
-  ExpectedField counts = reference(std::vector{7.0}, {0.0});  // counts stay doubles: they are few, and other code reads them
+  ExpectedField counts = reference(std::vector{7.0}, {0.0});  // counts stay doubles: other code reads them
   make_narrow(counts, tessera::DType::int64);
   EXPECT_EQ(counts.value, std::vector{7.0});
 }
