@@ -1,6 +1,6 @@
-// Wrong attention kernels must be caught. The file also tests code paths that GPUs choose but hosts can run: several
-// groups of lanes in a thread, each with its own keys, and the merge of pieces by teams of few columns. The GPU-only
-// kernel runs on emulated matrix units, under teams that run their threads in the worst order.
+// Wrong attention; and what GPUs choose, which hosts can run too: several groups of lanes in a thread, each with keys of
+// its own, and the merge of pieces by teams of few columns. And the kernel that only GPUs run, on emulated matrix units, under
+// teams that run their threads in the worst order.
 
 #include "broken_rows.hpp"
 
@@ -37,7 +37,7 @@ namespace {
 
 enum class Mistake { none, no_rescaling, no_scale, padded_keys, per_piece, last_key, first_scores };
 
-// Processes the queries one after another with a running maximum. Factors are rounded to bfloat16 or kept as they are.
+// One query after the other, with a running maximum. Factors rounded to bfloat16, or as they are.
 template <class T, Mistake mistake, bool bfloat16 = false>
 struct OneQuery {
   [[nodiscard]] KOKKOS_FUNCTION static T factor_of(T x) {
@@ -54,7 +54,7 @@ struct OneQuery {
   T scale;
 
   KOKKOS_FUNCTION void operator()(int b) const {
-    // A buffer shared by all queries still holds the scores of the first one.
+    // A buffer that all queries share still has the first one's scores.
     int const query = mistake == Mistake::first_scores ? 0 : b;
     T const none = -Kokkos::reduction_identity<T>::min();  // the lowest
     int const pieces = mistake == Mistake::per_piece ? 2 : 1;
@@ -81,7 +81,7 @@ struct OneQuery {
             out[b * dim + c] = out[b * dim + c] * factor + (j < end ? weight * factor_of(v[j * dim + c]) : T(0));
           }
         } else {
-          // The second piece is normalised separately, and the two results are averaged.
+          // The second piece is normalised by itself, and the two are averaged.
           for (int c = 0; c < dim; ++c) out[b * dim + c] += j < end ? weight * factor_of(v[j * dim + c]) / 2 : T(0);
         }
       }
@@ -112,7 +112,7 @@ struct Broken {
 ParameterMap const small{{"dim", std::int64_t{5}}, {"queries", std::int64_t{3}}, {"scale", 0.7}};
 constexpr std::size_t size = 5 * 53;
 
-// Without a mistake the kernel must pass; otherwise the tests below prove nothing.
+// That the kernel is right where nothing is wrong with it: else the tests below say nothing.
 TEST(BrokenAttention, IsRightWithoutAMistake) {
   testing::expect_right<Attention, Broken<Mistake::none>>(size, small, 2);
 }
@@ -129,7 +129,7 @@ TEST(BrokenAttention, FirstScores) {
 }
 TEST(BrokenAttention, LastKey) { testing::expect_caught<Attention, Broken<Mistake::last_key>>(size, small, "out"); }
 
-// The wider bounds for bfloat16 factors must catch the same mistakes.
+// The bounds for factors of bfloat16 are wider, and see the same mistakes.
 template <Mistake mistake>
 void expect_caught_with_bfloat16() {
   testing::expect_caught<Attention, Broken<mistake, true>>(size, small, "out");
@@ -146,7 +146,7 @@ TEST(BrokenAttention, PaddedKeysWithBFloat16) { expect_caught_with_bfloat16<Mist
 TEST(BrokenAttention, PerPieceWithBFloat16) { expect_caught_with_bfloat16<Mistake::per_piece>(); }
 TEST(BrokenAttention, FirstScoresWithBFloat16) { expect_caught_with_bfloat16<Mistake::first_scores>(); }
 TEST(BrokenAttention, LastKeyWithBFloat16) { expect_caught_with_bfloat16<Mistake::last_key>(); }
-// Mistake: factors are bfloat16 although float accuracy is promised.
+// Factors of bfloat16 where float is promised.
 struct BFloat16WithoutSaying {
   static constexpr VariantInfo info{.name = "broken", .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
@@ -160,7 +160,7 @@ TEST(BrokenAttention, BFloat16WithoutSaying) {
   testing::expect_caught<Attention, BFloat16WithoutSaying>(size, small, "out");
 }
 
-// Extents around the compiled ones: one key or one column more or fewer selects another kernel.
+// Compiled extents and those of the run, around them: one key more or less, one column more or less are another kernel's.
 TEST(Attention, FixedAndAnyLength) {
   App const all = app();
   int fixed = 0;
@@ -174,16 +174,22 @@ TEST(Attention, FixedAndAnyLength) {
           auto const problem_case = all.generate(dtype, static_cast<std::size_t>(keys * dim), 1, map);
           std::vector<ExpectedField> const expected = problem_case->reference();
           for (std::int64_t const team : {0, 2, 3}) {
-            ParameterMap const map{{"dim", dim}, {"queries", queries}, {"team", team}, {"scale", 0.7}};
-            auto const problem_case =
-                all.generate(row.dtype, static_cast<std::size_t>(keys * dim), 1, testing::with_defaults(all, map));
-            std::string const outcome =
-                testing::run_row(row, *problem_case, problem_case->reference(), testing::repeats(3));
-            bool const compiled = dim == 16 && (keys == 16 || keys == 32 || keys == 64);
-            if (outcome.find("a team of") != std::string::npos) continue;  // the space has too few threads
-            if (is_fixed && !compiled) {
-              EXPECT_TRUE(outcome.starts_with("skipped: " + std::to_string(keys) + " keys of")) << outcome;
-              continue;
+            map["team"] = team;
+            problem_case->tune(map);
+            for (Row const& row : all.rows) {
+              bool const is_fixed = row.info.name == "fixed_length";
+              if (row.dtype != dtype || !testing::is_wanted(row) || (!is_fixed && row.info.name != "any_length"))
+                continue;
+              std::string const outcome = testing::run_row(row, *problem_case, expected, testing::repeats(3));
+              bool const compiled = dim == 16 && (keys == 16 || keys == 32 || keys == 64);
+              if (outcome.find("a team of") != std::string::npos) continue;  // so many threads there are not
+              if (is_fixed && !compiled) {
+                EXPECT_TRUE(outcome.starts_with("skipped: " + std::to_string(keys) + " keys of")) << outcome;
+                continue;
+              }
+              EXPECT_EQ(outcome, "") << testing::name_of(all, row) << ", " << queries << " queries, " << keys
+                                     << " keys of " << dim << ", team " << team;
+              ++(is_fixed ? fixed : any);
             }
           }
         }
@@ -194,8 +200,8 @@ TEST(Attention, FixedAndAnyLength) {
   EXPECT_GT(any, fixed);
 }
 
-// Values that overflow when a few of them are added: columns of half the largest number, of both signs, of denormals,
-// and of a few units. q and k are small, so that all keys count.
+// Values of which a few leave the range when they are added up: columns of half the largest number, of both signs, of
+// denormals, and of a few units. q and k are small, so that all keys count.
 class HugeValues final : public FieldSource {
  public:
   HugeValues(std::size_t queries, std::size_t keys, std::size_t dim) : queries_(queries), keys_(keys), dim_(dim) {}
@@ -260,7 +266,7 @@ TEST(Attention, SumsMayLeaveTheRangeIfMeansDoNot) {
   EXPECT_GT(compared, 0);
 }
 
-// The key stream with a Tuning defined here, for rows of at most `most` columns.
+// The key stream with a Tuning of its own, for rows of at most `most` columns.
 template <template <class, class> class Tuning, int most>
 struct Streamed {
   static constexpr VariantInfo info{.name = "streamed", .summary = "keys stream by, as another space would choose"};
@@ -285,7 +291,7 @@ struct Streamed {
   };
 };
 
-// Rows that are shared by few lanes: a host's thread of 8 lanes then has several groups, as on a GPU.
+// Rows that few lanes hold between them: a host's thread of 8 lanes then has several groups, as a GPU's has.
 template <int of_row, int of_lane, int together>
 struct InGroups {
   template <class Exec, class T>
@@ -339,7 +345,7 @@ struct MergedBy {
   };
 };
 
-// Several teams per query, the last of which may have fewer columns, and several slices of the pieces.
+// Several teams a query, the last of which may have fewer columns; and several slices of the pieces.
 template <int across>
 void expect_merges() {
   App const app = make_app<Attention>({rows<Attention, Streamed<MergedBy<across>::template Tuning, 256>>()});
@@ -369,7 +375,7 @@ void expect_merges() {
   }
   EXPECT_GT(compared, 0);
 }
-// The driver's estimate excludes a variant's own buffers: variants that store the scores allocate them themselves.
+// A variant's own buffers are not in the driver's estimate: those of the scores are asked for by their variants.
 TEST(AttentionScores, ThatDoNotFitAreSkippedBeforeTheyAreMade) {
   int tried = 0;
   for (Row const& row : app().rows) {
@@ -395,11 +401,10 @@ using Late = collective::EmulatedCopies<Arrival::at_wait>;
 using Early = collective::EmulatedCopies<Arrival::at_once>;
 using Lanes = lane::Emulated<32>;
 
-// The mistakes in the input of the kernels of fused_tensor and fused_bf16x3.
+// What the kernels of fused_tensor and fused_bf16x3 are given wrong.
 enum class Given { right, lost_tile, doubled_key, swapped_values, zeros_as_keys };
 
-// The kernels of both variants, on emulated lanes and matrix units. Each launch runs the threads of a team in another
-// order.
+// The kernels of both, on emulated lanes and matrix units. Each launch runs the threads of a team in another order.
 template <class Tile, class Copies = Late, Given given = Given::right, class L = Lanes>
 struct OnEmulatedUnits {
   static constexpr VariantInfo info{.name = "emulated", .summary = "attention on emulated matrix units"};
@@ -476,7 +481,7 @@ struct OnEmulatedUnits {
   };
 };
 
-// Returns the harness' verdict for a variant on hosts: empty if the result is right within `part` of the stated bound.
+// What the harness says of a variant on hosts: nothing if it is right, to a part of the bound that is said.
 template <class Variant>
 std::string outcome_of(std::int64_t queries, std::size_t keys, std::int64_t dim, double scale, DataKind data,
                        int runs = 4, double part = 1) {
@@ -491,12 +496,12 @@ std::string outcome_of(std::int64_t queries, std::size_t keys, std::int64_t dim,
     for (double& bound : expected.at(0).scale) bound *= part;
     for (double& bound : expected.at(0).offset) bound *= part;
     outcome = testing::run_row(row, *problem_case, expected, runs);
-    break;  // one space is enough: it only holds the data
+    break;  // the space is only where the data are
   }
   return outcome;
 }
 
-// Hosts emulate the units; a build only for GPUs has nothing to run here.
+// The units are emulated on hosts: a build for GPUs alone has nothing to run here.
 class TensorAttention : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -508,7 +513,7 @@ class TensorAttention : public ::testing::Test {
 };
 class BrokenTensorAttention : public TensorAttention {};
 
-// Numbers of queries and of keys around the edges of tiles.
+// Around the edges of tiles, of queries as of keys.
 template <class Tile, class Copies = Late>
 void expect_right_on_units(std::int64_t dim) {
   for (std::int64_t const queries : {1, 16, 17, 65}) {
@@ -521,7 +526,7 @@ void expect_right_on_units(std::int64_t dim) {
   }
 }
 
-// Two threads along the queries with two strips each and two along the keys of a tile of 32; or four and one.
+// Two threads in the queries with two strips each, two in the keys of a tile of 32; or four and one.
 template <int dim>
 using TwoByTwo = kernels::TensorAttentionTile<dim, 2, 2, 2, 1, 2>;
 template <int dim>
@@ -538,7 +543,7 @@ TEST_F(TensorAttention, ColumnsThatAreNoBlocks) {
   expect_right_on_units<FourByOne<32>>(20);
 }
 
-// Three terms give float accuracy; columns from 48 on.
+// Three terms: float's accuracy, from 48 columns on.
 template <int dim>
 using ThreeTerms = kernels::TensorAttentionTile<dim, 2, 2, 1, 1, 2, 3>;
 using ThreeTermsInSteps = kernels::TensorAttentionTile<64, 2, 2, 1, 1, 3, 3, 2>;
@@ -559,7 +564,7 @@ TEST_F(TensorAttention, ThreeTermsOfLargeScores) {
 TEST_F(TensorAttention, ThreeTermsOfManyKeys) {
   EXPECT_EQ((outcome_of<OnEmulatedUnits<ThreeTerms<64>>>(32, 1 << 12, 64, 1, DataKind::exact, 1)), "");
 }
-// For each sum of the terms' indices all products are there, the smallest first.
+// Of each sum of its indices all products of terms, the smallest first.
 TEST_F(TensorAttention, PairsOfTerms) {
   std::vector<std::pair<int, int>> pairs;
   for (int i = 0; i < ThreeTermsInSteps::products; ++i) {
@@ -593,7 +598,7 @@ void expect_patterns(std::size_t dim) {
 }
 TEST_F(TensorAttention, Patterns) { expect_patterns<TwoByTwo<32>>(20); }
 TEST_F(TensorAttention, PatternsOfThreeTerms) { expect_patterns<ThreeTerms<64>>(52); }
-// The tile shape that GPUs run.
+// As GPUs run it.
 template <class Tile>
 void expect_right_as_on_gpus(std::int64_t dim) {
   for (std::size_t const keys : {64, 130}) {
@@ -614,7 +619,7 @@ void expect_tuning_right(std::initializer_list<int> dims) {
 }
 TEST_F(TensorAttention, TilesOfGpus) { expect_tuning_right<1>({16, 30, 64, 90, 128}); }
 TEST_F(TensorAttention, TilesOfGpusOfThreeTerms) { expect_tuning_right<3>({48, 64, 100}); }
-// Scores rise from tile to tile, so that weights must be rescaled, in each order of the threads.
+// Scores that rise from tile to tile: weights are brought to others, in each order of the threads.
 TEST_F(TensorAttention, LargeScores) {
   for (double const scale : {0.0, 3.0, 30.0, -30.0, 1000.0}) {
     for (DataKind const data : {DataKind::exact, DataKind::random}) {
@@ -623,8 +628,8 @@ TEST_F(TensorAttention, LargeScores) {
   }
 }
 
-// As many keys as users have, with default data: every other query is random, and its maximum rises far behind the
-// first tiles, so that its weights are rescaled. The bound is tight enough to see that.
+// As many keys as users have, by default data: every other query is random, and its weights are brought to a larger score far
+// behind the first tiles. Its bound is close enough to see that.
 TEST_F(TensorAttention, ManyKeys) {
   EXPECT_EQ((outcome_of<OnEmulatedUnits<kernels::TensorAttentionTile<64, 2, 2, 2, 2, 2>>>(64, 1 << 14, 64, 1,
                                                                                           DataKind::exact, 1)),
@@ -643,17 +648,17 @@ TEST_F(TensorAttention, BoundsAreClose) {
     if (!is_exact) worst = std::max(worst, out.bfloat16_offset[i] / out.value[i]);
   }
   EXPECT_LT(worst, 0.05);
-  EXPECT_GT(worst, 0x1p-9);  // the rounding of a weight may cause this much
+  EXPECT_GT(worst, 0x1p-9);  // a weight's rounding alone may be as much
 }
 
-// Mistake: waits for one copy group too few.
+// Waits for one group too few.
 struct WaitsTooLittle : Late {
   template <int N>
   KOKKOS_FUNCTION void wait() const {
     Late::wait<N + 1>();
   }
 };
-// Mistake: the lanes of a row do not exchange their largest score.
+// The lanes of a row do not tell each other their largest score.
 struct WithoutExchange : Lanes {
   template <class T>
   [[nodiscard]] KOKKOS_FUNCTION Value<T> exchange(Value<T> const& value, int) const {
@@ -670,7 +675,7 @@ template <Given given>
 void expect_given_caught(std::size_t keys, DataKind data) {
   expect_caught_on_units<OnEmulatedUnits<TwoByTwo<16>, Late, given>>(keys, data);
 }
-// Exact data show the loss of any of 2^14 keys; random data show errors above 2^-8 of 128.
+// Exact data see each of 2^14 keys; random ones what is more than 2^-8 of 128.
 TEST_F(BrokenTensorAttention, LosesATile) {
   expect_given_caught<Given::lost_tile>(128, DataKind::random);
   expect_given_caught<Given::lost_tile>(1 << 14, DataKind::exact);
@@ -688,8 +693,7 @@ TEST_F(BrokenTensorAttention, LanesDoNotExchange) {
   expect_caught_on_units<OnEmulatedUnits<TwoByTwo<16>, Late, Given::right, WithoutExchange>>(128, DataKind::random, 3);
 }
 
-// The case inputs/attention/long.h5: its values rise from key to key, so that a row with bfloat16 factors also sees
-// lost keys.
+// The case inputs/attention/long.h5: its values rise from key to key, so that also a row with factors of bfloat16 sees lost keys.
 testing::GivenFields long_case() {
   auto const matrix = [](std::size_t rows, std::size_t cols, std::size_t step, std::size_t period, double divisor) {
     std::vector<double> values(rows * cols);
@@ -721,8 +725,8 @@ TEST_F(BrokenTensorAttention, LosesATileOfTheLongCase) {
   EXPECT_NE(verdict_on_the_long_case<Given::lost_tile>().find("elements are wrong"), std::string::npos);
 }
 
-// One product of terms is left out. The three smallest products are half of float's own bound. Random data stay far
-// below that worst case, so the test requires only a part of the bound, which the right kernel keeps.
+// A product of terms that is left out. The three smallest are half of what float's own bound is, whose worst case random data are far
+// from: so a part of the bound, which the kernel keeps.
 constexpr double part_of_bound = 0.125;
 TEST_F(TensorAttention, ThreeTermsKeepAPartOfTheBound) {
   EXPECT_EQ((outcome_of<OnEmulatedUnits<ThreeTerms<48>>>(33, 3, 48, 1, DataKind::random, 1, part_of_bound)), "");
@@ -744,7 +748,7 @@ TEST_F(BrokenTensorAttention, LosesHighLow) { expect_lost_product_caught<2>(); }
 TEST_F(BrokenTensorAttention, LosesMiddleHigh) { expect_lost_product_caught<3>(); }
 TEST_F(BrokenTensorAttention, LosesHighMiddle) { expect_lost_product_caught<4>(); }
 TEST_F(BrokenTensorAttention, LosesHighHigh) { expect_lost_product_caught<5>(); }
-// Mistake: one-term factors although float accuracy is promised.
+// Factors of one term where float's accuracy is promised.
 struct OneTermWithoutSaying : kernels::TensorAttentionTile<48, 2, 2, 1, 1, 2> {
   [[nodiscard]] static ReducedPrecision reduced_precision(std::size_t keys) {
     return ThreeTerms<48>::reduced_precision(keys);
@@ -760,7 +764,7 @@ void expect_short_wait_caught() {
   EXPECT_NE(outcome.find("out: "), std::string::npos) << (outcome.empty() ? "passed" : outcome);
 }
 TEST_F(BrokenTensorAttention, ThreeTermsWaitTooLittle) { expect_short_wait_caught<ThreeTerms<48>>(); }
-// Separate steps for keys and values, as on GPUs.
+// Keys and values in steps of their own, as on GPUs.
 TEST_F(BrokenTensorAttention, StepsWaitTooLittle) {
   expect_short_wait_caught<kernels::TensorAttentionTile<48, 2, 2, 1, 1, 3, 3, 2>>();
 }

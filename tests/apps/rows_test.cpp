@@ -166,7 +166,8 @@ TEST_P(Rows, Parameters) {
       std::size_t const wide = std::min<std::size_t>(5003, most);
       run_rows(app(), dtype, PatternSource(app(), Pattern::huge_range, wide, map), map, 1,
                std::to_string(wide) + text_of(map));
-      // Enough tiles for several levels and for teams that overtake each other.
+      // Enough tiles for several levels and for teams that overtake each other: for one dtype.
+      if (!first) continue;
       bool const small_tiles = map.contains("tile");
       std::size_t const size = std::min<std::size_t>(small_tiles ? 3001 : 70001, most);
       run_rows(app(), dtype, PatternSource(app(), Pattern::random, size, map), map, 2,
@@ -406,9 +407,8 @@ class PartElements {
   std::size_t before_;
 };
 
-// Returns where two references differ; empty if they agree. Exact values must be equal. Otherwise the last bits of a
-// double may depend on where a part begins if the reference works in blocks (pooling: blocks of a window). The allowed
-// difference is 2^-50 of the scale, far below every bound. Parts may prove to be exact even if the whole cannot.
+// Returns where two references differ, bit by bit; empty if they agree. Parts may prove to be exact even if the whole
+// cannot.
 std::string difference(ExpectedField const& whole, ExpectedField const& parts) {
   if (whole.name != parts.name || whole.shape != parts.shape) return "another name or shape";
   auto const value = [](ExpectedField const& field, std::size_t i) {
