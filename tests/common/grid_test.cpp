@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include <tessera/core/random.hpp>
+#include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/wide.hpp>
 
@@ -51,6 +54,71 @@ bool scan_is_exact_in_parts(std::vector<T> const& terms, std::vector<std::size_t
   }
   proofs[0].merge(proofs[1]);
   return proofs[0].template holds<T>();
+}
+
+// Zeros, denormals, the ends of the range, what is not finite, and numbers of any exponent, from there on in any order.
+template <class T>
+std::vector<T> numbers_of_all_kinds(std::uint64_t seed) {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> const special{0,
+                               T(-0.0),
+                               Limits::denorm_min(),
+                               3 * Limits::denorm_min(),
+                               Limits::min(),
+                               Limits::max(),
+                               Limits::infinity(),
+                               -Limits::infinity(),
+                               Limits::quiet_NaN()};
+  std::vector<T> numbers;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    std::uint64_t const bits = random_bits(seed, 0, i);
+    bool const is_special = seed % 3 == 0 && bits % 16 < special.size();
+    auto const exponent = static_cast<int>((bits >> 8) % 200) - 100;
+    numbers.push_back(is_special ? special[bits % 16] : std::ldexp(random_value<T>(seed, 1, i), exponent));
+  }
+  return numbers;
+}
+
+template <class T>
+void expect_same_grid_of_array() {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    std::vector<T> const numbers = numbers_of_all_kinds<T>(seed);
+    for (std::size_t const count : {std::size_t{0}, std::size_t{1}, std::size_t{3}, numbers.size()}) {
+      Grid one_by_one;
+      for (std::size_t i = 0; i < count; ++i) one_by_one.add(static_cast<double>(numbers[i]));
+      Grid const of_array = grid_of(numbers.data(), count);
+      EXPECT_EQ(of_array.spacing(), one_by_one.spacing()) << seed << ", " << count;
+      EXPECT_EQ(of_array.template holds<double>(1), one_by_one.template holds<double>(1)) << seed << ", " << count;
+    }
+  }
+}
+TEST(Grid, OfAnArrayAsOfItsElements) {
+  expect_same_grid_of_array<float>();
+  expect_same_grid_of_array<double>();
+}
+
+template <class T>
+void expect_same_sums() {
+  constexpr std::size_t count = 5;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    std::vector<T> const numbers = numbers_of_all_kinds<T>(seed);
+    ExactSums<count> sums;
+    ExactSum alone[count];
+    for (std::size_t i = 0; i + 1 < numbers.size(); ++i) {
+      sums.add_product_of(i % count, numbers[i], numbers[i + 1]);
+      alone[i % count].add_product_of(numbers[i], numbers[i + 1]);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      bool const are_nan = std::isnan(sums.value(i)) && std::isnan(alone[i].value());
+      EXPECT_TRUE(are_nan ||
+                  std::bit_cast<std::uint64_t>(sums.value(i)) == std::bit_cast<std::uint64_t>(alone[i].value()))
+          << seed << ", " << i << ": " << sums.value(i) << ", alone " << alone[i].value();
+    }
+  }
+}
+TEST(ExactSums, AsEachAlone) {
+  expect_same_sums<float>();
+  expect_same_sums<double>();
 }
 
 // Each segment spans less than 2^24, but the whole as one segment does not.
