@@ -34,12 +34,12 @@ tessera_add_gpu_test(memory COMMAND memory_tests)
 # which tiles arrive.
 foreach(program IN LISTS app_test_programs)
   string(REPLACE app_tests rows name ${program})
-  tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=-*RepeatedRuns*:*LateMistakes* TIMEOUT 1800)
+  tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=-*RepeatedRuns*:*LateMistakes*:PlantedMistakes* TIMEOUT 1800)
   string(REPLACE app_tests repeats name ${program})
   tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=*RepeatedRuns* ENVIRONMENT TESSERA_TEST_REPEATS=100)
-  # Mistakes that come late, at the size of a GPU's runs: few at a time, for the memory.
+  # Mistakes that come late, and those inside kernels, at the size of a GPU's runs: few at a time, for the memory.
   string(REPLACE app_tests late name ${program})
-  tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=*LateMistakes*
+  tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=*LateMistakes*:PlantedMistakes*
     ENVIRONMENT TESSERA_TEST_LATE_SIZE=268435456)
   set_tests_properties(gpu_${name} PROPERTIES PROCESSORS 4)
 endforeach()
