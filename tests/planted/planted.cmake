@@ -1,17 +1,22 @@
-# Copies of kernels with mistakes inside, and of the variants around them. tests/planted/<name>.txt says which lines of which header
-# become which others, and which variants must show which mistakes:
+# Copies of kernels with mistakes inside, and of the variants that use them. tests/planted/<name>.txt names a header, what changes in it,
+# and the variants whose rows must then fail:
 #
-#   header kernels/scan.hpp                            of common/include/tessera, or a header or variant in apps/<app>
-#   also kernels/x.hpp                                 a header that uses the first one: copied as it is
-#   variant partition/look_back_reversed 3 4 right=reversed    mistakes; parameters of the run
-#   ---- what is there
-#   ---> what comes in its place
-#   <---                                               (and so on; lines in between are comments)
+#   header kernels/scan.hpp         in common/include/tessera, or apps/<app>/<header or variant>
+#   also kernels/x.hpp              a header that uses the first one: copied without changes
+#   variant partition/look_back_reversed 3 4 right=reversed     mistakes 3 and 4, with this parameter
+#   ----
+#   text that is in the header once
+#   --->
+#   text that replaces it
+#   <---
 #
-# Two words are no parameters: `size=N`, the --size instead of the usual one, and `on=hosts` or `on=gpus`. All copies of an app lie in <build>/tests/planted/<app>
-# (those of variants on ranks, and of what they use, apart from the others), in the namespace tessera::planted. There `kernels::` and `ranks::` name the
-# copy first, and the original where there is no copy. So a variant's file is copied as it is. A text that is no longer in its header is
-# an error: who changes a kernel moves its mistakes.
+# Lines between replacements are comments. Two words after a variant are not parameters: `size=N` sets --size, and `on=hosts` or `on=gpus`
+# selects rows.
+#
+# The copies are in the namespace tessera::planted. There `kernels::` and `ranks::` name a copy if there is one, and the original
+# otherwise. So the text of a variant needs no change. Copies for variants on ranks have a directory of their own.
+#
+# It is an error if the text to replace is not in its header once. If you change a kernel, move its mistakes.
 
 # tessera_planted_lines(text keyword result): what follows the keyword in lines that begin with it.
 function(tessera_planted_lines text keyword result)
