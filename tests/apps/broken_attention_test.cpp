@@ -174,6 +174,8 @@ TEST(Attention, FixedAndAnyLength) {
           auto const problem_case = all.generate(dtype, static_cast<std::size_t>(keys * dim), 1, map);
           std::vector<ExpectedField> const expected = problem_case->reference();
           for (std::int64_t const team : {0, 2, 3}) {
+            // A team's barriers take the time: of many queries on two numbers of keys.
+            if (queries == 301 && team != 0 && keys != 16 && keys != 17) continue;
             map["team"] = team;
             problem_case->tune(map);
             for (Row const& row : all.rows) {
