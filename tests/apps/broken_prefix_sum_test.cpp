@@ -246,9 +246,8 @@ struct Stale {
 
 TEST(BrokenPrefixSum, WhatAPlanKeepsOfItsInput) {
   for (std::size_t const size : {std::size_t{2}, std::size_t{1000}, (std::size_t{1} << 20) + 3, testing::late_size()}) {
-    testing::expect_caught_later<PrefixSum, Stale<Keeps::result_of_construction>>(size);
-    testing::expect_caught_later<PrefixSum, Stale<Keeps::result_of_first_launch>>(size);
-    testing::expect_caught_later<PrefixSum, Stale<Keeps::total_of_first_launch>>(size);
+    testing::expect_caught_later<PrefixSum, Stale<Keeps::result_of_construction>, Stale<Keeps::result_of_first_launch>,
+                                 Stale<Keeps::total_of_first_launch>>(size);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -58,27 +59,34 @@ void expect_right(std::size_t size, ParameterMap const& given, int runs = 1) {
   EXPECT_TRUE(passed > 0 || wanted == 0) << "all rows were skipped";
 }
 
-/// Checks the driver's verdict for each row of a variant, with a user's default data and options: right at the first
+/// Checks the driver's verdict for each row of the variants, with a user's default data and options: right at the first
 /// launch, wrong after the samples.
-template <class Problem, class Variant>
+template <class Problem, class... Variants>
 void expect_caught_later(std::size_t size) {
-  App const app = make_app<Problem>({rows<Problem, Variant>()});
+  App const app = make_app<Problem>({rows<Problem, Variants>()...});
   ASSERT_FALSE(app.rows.empty());
-  for (Row const& row : app.rows) {
+  for (DType const dtype : dtypes_of_this_build()) {
     // For a large case one dtype is enough.
-    if (!is_wanted(row) || (size >= late_size() && row.dtype != app.rows.front().dtype)) continue;
-    auto const problem_case = app.generate_data(row.dtype, size, 42, app.data.front(), with_defaults(app, {}));
+    if (size >= late_size() && dtype != app.rows.front().dtype) continue;
+    std::unique_ptr<Case> problem_case;  // for all rows
     Oracle oracle;
-    oracle.reference = problem_case->reference_by_parts();
-    // What a large case shows after one sample it shows after ten.
-    SamplingOptions sampling;
-    if (size >= late_size()) sampling = {.warmup = 0, .samples = 1, .min_time = 0};
-    Verified verified;
-    auto const report =
-        tessera::run_row(row, *problem_case, oracle, sampling, RowReport{}, [] { return false; }, {}, verified);
-    ASSERT_TRUE(report);
-    EXPECT_EQ(report->status, Status::failed) << name_of(app, row) << " of " << size;
-    EXPECT_TRUE(report->reason.starts_with("after ")) << name_of(app, row) << " of " << size << ": " << report->reason;
+    for (Row const& row : app.rows) {
+      if (row.dtype != dtype || !is_wanted(row)) continue;
+      if (!problem_case) {
+        problem_case = app.generate_data(dtype, size, 42, app.data.front(), with_defaults(app, {}));
+        oracle.reference = problem_case->reference_by_parts();
+      }
+      // What a large case shows after one sample it shows after ten.
+      SamplingOptions sampling;
+      if (size >= late_size()) sampling = {.warmup = 0, .samples = 1, .min_time = 0};
+      Verified verified;
+      auto const report =
+          tessera::run_row(row, *problem_case, oracle, sampling, RowReport{}, [] { return false; }, {}, verified);
+      ASSERT_TRUE(report);
+      EXPECT_EQ(report->status, Status::failed) << name_of(app, row) << " of " << size;
+      EXPECT_TRUE(report->reason.starts_with("after "))
+          << name_of(app, row) << " of " << size << ": " << report->reason;
+    }
   }
 }
 

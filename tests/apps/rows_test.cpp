@@ -135,8 +135,8 @@ TEST_P(Rows, NotFinite) {
 }
 
 // Very small tiles and segments with several threads per team consist mostly of barriers. If there are fewer processors
-// than threads, each barrier waits for a time slice. A few hundred of these tiles suffice, also for several levels; the
-// same tiles with one thread are tested by the thousand.
+// than threads, each barrier waits for a time slice. A hundred of these tiles suffice, also for several levels; the same
+// tiles with one thread are tested by the thousand.
 std::size_t most_elements(ParameterMap const& map) {
   auto const value = [&](char const* name) {
     auto const found = map.find(name);
@@ -145,19 +145,20 @@ std::size_t most_elements(ParameterMap const& map) {
   std::size_t most = std::size_t{1} << 20;
   if (value("team") < 2) return most;
   for (char const* const of : {"tile", "segment"}) {
-    if (value(of) > 0) most = std::min(most, 300 * static_cast<std::size_t>(value(of)));
+    if (value(of) > 0) most = std::min(most, 100 * static_cast<std::size_t>(value(of)));
   }
   return most;
 }
 
 // SizesAndPatterns tests all sizes with all dtypes. Here the first dtype tests the parameters on all sizes, the others
-// on a few.
+// on a few. Teams of several threads have few sizes, too: their barriers are slow on busy processors.
 TEST_P(Rows, Parameters) {
   std::vector<std::size_t> const all(std::begin(small_sizes), std::end(small_sizes));
   for (DType const dtype : dtypes_of_this_build()) {
     bool const first = dtype == dtypes_of_this_build().front();
     for (ParameterMap const& map : app_cases().parameters) {
-      for (std::size_t const size : first ? all : std::vector<std::size_t>{1, 33, 257, 1025}) {
+      bool const in_teams = map.contains("team") && std::get<Int>(map.at("team")) > 1;
+      for (std::size_t const size : first && !in_teams ? all : std::vector<std::size_t>{1, 33, 257, 1025}) {
         if (size > most_elements(map) || !takes(app(), dtype, map, size)) continue;
         run_rows(app(), dtype, PatternSource(app(), Pattern::random, size, map), map, 1,
                  std::to_string(size) + text_of(map));
