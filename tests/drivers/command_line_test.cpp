@@ -307,9 +307,10 @@ TEST_F(CommandLine, list_says_why_bits_may_differ) {
 }
 
 TEST_F(CommandLine, variants_as_promised) {
-  EXPECT_EQ(listed("prefix_sum", "variant"),
-            (Names{"parallel_scan", "std_scan", "team_scan", "hillis_steele", "read_write_split", "blelloch",
-                   "blelloch_padded", "lane_scan", "two_phase", "reduce_then_scan", "look_back", "distributed"}));
+  EXPECT_EQ(
+      listed("prefix_sum", "variant"),
+      (Names{"parallel_scan", "std_scan", "three_step", "team_scan", "hillis_steele", "read_write_split", "blelloch",
+             "blelloch_padded", "lane_scan", "two_phase", "reduce_then_scan", "look_back", "distributed"}));
   EXPECT_EQ(listed("dot", "variant"),
             (Names{"range_reduce", "thread_zero", "team_tree", "sequential_addressing", "team_reduce", "vector_reduce",
                    "lane_reduce", "two_stage", "kernels", "distributed"}));
@@ -1037,7 +1038,8 @@ TEST_F(CommandLine, a_digest_of_files_and_generated_cases) {
   EXPECT_EQ(result.out.find("map   6 variants"), 0u) << result.out;
   EXPECT_TRUE(has(result.out, "\ndot  10 variants"));
   EXPECT_TRUE(has(result.out, " cases verified  best "));
-  EXPECT_LE(std::ranges::count(result.out, '\n'), 20) << result.out;
+  // A terminal has 24 lines. Warnings about a busy machine are among them.
+  EXPECT_LE(std::ranges::count(result.out, '\n'), 24) << result.out;
   std::ifstream log(path("t.txt"));
   std::string const tables{std::istreambuf_iterator<char>(log), {}};
   EXPECT_TRUE(has(tables, "error/bound"));
