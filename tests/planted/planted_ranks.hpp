@@ -32,8 +32,10 @@ inline void expect_planted_seen(App const& app, VariantRows const& variant, std:
   auto const problem_case = app.generate(DType::float32, size, 42, with_defaults(app, given));
   std::vector<ExpectedField> const expected = problem_case->reference();
   mistakes.insert(mistakes.begin(), 0);
+  int tried = 0;
   for (Row const& row : variant.rows) {
     if (!is_wanted(row) || !are_among(spaces, row)) continue;
+    ++tried;
     for (int const mistake : mistakes) {
       planted::chosen_mistake = mistake;
       std::vector<std::string> const all = world().all_gather(run_row(row, *problem_case, expected, 1));
@@ -46,6 +48,8 @@ inline void expect_planted_seen(App const& app, VariantRows const& variant, std:
       EXPECT_FALSE(skipped) << name_of(app, row) << said(given) << ": " << (skipped ? *first : "");
     }
   }
+  char const* const space = std::getenv("TESSERA_TEST_SPACE");
+  EXPECT_TRUE(tried > 0 || space != nullptr || spaces != Spaces::all) << variant.info.name << " has no row";
 }
 
 }  // namespace tessera::testing
