@@ -117,7 +117,7 @@ def complaints_of_lessons(apps, root):
                 complaints.append(f"{path} is a lesson of {lines} lines of code, more than {LINES_OF_LESSON}")
             if "Kokkos::parallel_" not in text:
                 complaints.append(f"{path} is a lesson without a loop of its own")
-            if re.search(r"tessera/(collective/pack|collective/lane/(?!lanes)|kernels/(?!team_shape|row_tiles))", text):
+            if re.search(r"tessera/(collective/pack|collective/lane/(?!lanes)|kernels/(?!team_shape|row_tiles|chunks))", text):
                 complaints.append(f"{path} is a lesson that takes its work from a kernel or from packs")
     return complaints
 

@@ -36,8 +36,7 @@ struct VectorReduce {
                 tiles_of(input.a.extent(0), width)) {}
 
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const b = input.b;
+      auto const a = input.a, b = input.b;
       auto const sums = sums_;
       std::size_t const n = a.extent(0);
       std::size_t const per_team = sums_of_team();

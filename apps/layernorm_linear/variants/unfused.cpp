@@ -15,10 +15,8 @@
 namespace tessera::layernorm_linear {
 
 struct Unfused {
-  static constexpr VariantInfo info{.name = "unfused",
-                                    .level = Level::team,
-                                    .summary = "four kernels: layernorm, transpose, product, bias",
-                                    .lesson = true};
+  static constexpr VariantInfo info{
+      .name = "unfused", .level = Level::team, .summary = "four kernels: layernorm, transpose, product, bias"};
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>

@@ -15,10 +15,8 @@
 namespace tessera::matmul {
 
 struct Scratch {
-  static constexpr VariantInfo info{.name = "scratch",
-                                    .level = Level::team,
-                                    .summary = "the whole problem in the scratch of one team",
-                                    .lesson = true};
+  static constexpr VariantInfo info{
+      .name = "scratch", .level = Level::team, .summary = "the whole problem in the scratch of one team"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

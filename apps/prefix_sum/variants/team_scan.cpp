@@ -72,8 +72,7 @@ struct KokkosTeamScan<Exec, T, collective::SegmentedOperator<T, Op>> {
 struct TeamScan {
   static constexpr VariantInfo info{.name = "team_scan",
                                     .level = Level::team,
-                                    .summary = "tiles scanned in scratch by Kokkos' scan of a team, then their totals",
-                                    .lesson = true};
+                                    .summary = "tiles scanned in scratch by Kokkos' scan of a team, then their totals"};
   template <class Exec, class T, class Op>
   using Scan = KokkosTeamScan<Exec, T, Op>;
   template <ExecutionSpace Exec, class T>
