@@ -5,15 +5,20 @@
     tests/puzzles/puzzle_map.py --list list.txt          names, files, and that nothing is left out
     tests/puzzles/puzzle_map.py --list list.txt --commands FILE    and writes the page's commands, one a line
     tests/puzzles/puzzle_map.py --list list.txt --write            and writes the table of mini-apps into README.md
-    tests/puzzles/puzzle_map.py --list list.txt --reports DIR      and reads DIR/1.json, DIR/2.json, ...: what the commands,
-                                                                   in their order, wrote with --json
+    tests/puzzles/puzzle_map.py --list list.txt --reports DIR      and reads DIR/1.json, DIR/2.json, ...: what the
+                                                                   commands, in their order, wrote with --json
 
-What is checked: every puzzle from P1 to P24 has a row, and a lesson among its variants; a lesson has at most 60 lines of code
-and a loop of its own; mini-apps, variants and sweeps are those of --list; input files are
-in inputs/; a command is of its row's mini-app, variants and inputs; the last table has each mini-app of --list once, with the
-puzzles that the first ones give it (those of the later edition are not asked for); no input `puzzle_*` is left out; and
-the table of mini-apps in README.md says what --list and the last table say. Of a report: each variant that the command
-names has a row that passed, but for those in MAY_BE_SKIPPED, and no row failed. Exit code: 0 all well, 1 a line for each complaint, 2 a mistake in the call.
+Checks:
+- Every puzzle from P1 to P24 has a row, and a lesson among its variants. A lesson has at most 60 lines of code and a
+  loop of its own.
+- Mini-apps, variants and sweeps are those of --list; input files are in inputs/. A command names its row's mini-app,
+  variants and inputs.
+- The last table has each mini-app of --list once, with the puzzles of the first tables, except the later edition's.
+- No input `puzzle_*` is left out.
+- The table of mini-apps in README.md agrees with --list and with the last table.
+- In a report, each variant of the command has a row that passed, except those in MAY_BE_SKIPPED; no row failed.
+
+Exit code: 0 all well, 1 one line per complaint, 2 a mistake in the call.
 """
 
 import argparse
