@@ -190,7 +190,7 @@ Report::Report(std::string path, Clock now) : now_(std::move(now)) {
 Report::~Report() {
   try {
     flush();
-  } catch (std::exception const&) {  // flush() and finish() report errors
+  } catch (std::exception const&) {  // NOLINT(bugprone-empty-catch): flush() and finish() report errors
   }
 }
 
