@@ -69,7 +69,7 @@ class FillPlan {
   // Writes the elements' numbers through the layout into an array and reads the array from its first place on.
   [[nodiscard]] std::string order(std::size_t rows, std::size_t cols) const {
     std::size_t const places = count_of(padded_);
-    if (places > 16) return {};
+    if (places == 0 || places > 16) return {};  // without elements one extent may still be huge
     std::vector<std::int64_t> memory(places, -1);
     auto const to = L::template over<Kokkos::HostSpace>(memory.data(), padded_, parameters_);
     for (std::size_t row = 0; row < rows; ++row) {
