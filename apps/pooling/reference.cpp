@@ -33,6 +33,16 @@
 
 namespace tessera::pooling {
 
+/// Elements of a window's part, at places that are counted from the begin of a block: those before `lead` are not
+/// there.
+template <class T>
+struct Placed {
+  T const* a;
+  std::size_t lead;
+
+  [[nodiscard]] double at(std::size_t place) const { return static_cast<double>(a[place - lead]); }
+};
+
 namespace {
 
 struct WideSum {
@@ -81,16 +91,6 @@ struct Largest {
     if (std::isnan(other) || other > value) value = other;  // once it is NaN, no comparison is true
   }
   void add(Largest const& other) { add(other.value); }
-};
-
-/// Elements of a window's part, at places that are counted from the begin of a block: those before `lead` are not
-/// there.
-template <class T>
-struct Placed {
-  T const* a;
-  std::size_t lead;
-
-  [[nodiscard]] double at(std::size_t place) const { return static_cast<double>(a[place - lead]); }
 };
 
 /// Calls emit(i, fold of the window that ends at element i) for the elements at places [from, to); `from` is a multiple
