@@ -108,13 +108,15 @@ find_program(TESSERA_CUOBJDUMP cuobjdump
 function(tessera_add_machine_code_test app kernels)
   if(TARGET ${app} AND Kokkos_ENABLE_CUDA AND TESSERA_CUOBJDUMP)
     list(JOIN ARGN "|" instructions)
-    tessera_add_gpu_test(machine_code_${app}_${kernels} COMMAND ${CMAKE_COMMAND} -D CUOBJDUMP=${TESSERA_CUOBJDUMP}
+    string(MAKE_C_IDENTIFIER ${kernels} name)
+    tessera_add_gpu_test(machine_code_${app}_${name} COMMAND ${CMAKE_COMMAND} -D CUOBJDUMP=${TESSERA_CUOBJDUMP}
       -D PROGRAM=$<TARGET_FILE:${app}> -D KERNELS=${kernels} -D "INSTRUCTIONS=${instructions}"
       -P ${CMAKE_CURRENT_SOURCE_DIR}/machine_code.cmake)
   endif()
 endfunction()
 if(TESSERA_KOKKOS_ARCH MATCHES "HOPPER90")
-  tessera_add_machine_code_test(matmul Warpgroup WARPGROUP[.]ARRIVE WARPGROUP[.]DEPBAR FENCE[.]VIEW[.]ASYNC)
+  # Not AskForWarpgroups, a reduction that runs no kernel of its own.
+  tessera_add_machine_code_test(matmul ParallelFor.*Warpgroup WARPGROUP[.]ARRIVE WARPGROUP[.]DEPBAR FENCE[.]VIEW[.]ASYNC)
 endif()
 tessera_add_machine_code_test(dot SinglePassSumKernel MEMBAR)
 tessera_add_machine_code_test(histogram HistogramKernel MEMBAR)

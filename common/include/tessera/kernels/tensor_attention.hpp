@@ -948,6 +948,7 @@ class TensorAttention {
     reduced_ = Tile::reduced_precision(keys_);
     league_ = league_of(tiles_of(queries_, Tile::queries));
     query_packs_ = static_cast<std::size_t>(league_) * Tile::packs_of_queries;
+    if (queries_ == 0 || keys_ == 0 || columns_ == 0) return;  // nothing is packed, however large the other extents
     packs_ = Packs(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::packs"),
                    query_packs_ + tiles_of(keys_, Tile::keys) * Tile::packs_of_tile);
   }
