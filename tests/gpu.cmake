@@ -1,5 +1,5 @@
-# What a GPU must pass: `ctest -L gpu` in a build with CUDA or HIP (`./run gpu` makes one), and `ctest -L large`
-# (`./run gpu --large`). Every test's name begins with gpu_. What runs on the host in a build without them is not repeated here.
+# Tests that a GPU must pass: `ctest -L gpu` in a build with CUDA or HIP (`./run gpu` makes one), and `ctest -L large`
+# (`./run gpu --large`). Every test's name begins with gpu_. Tests of the host are not repeated here.
 
 if(Kokkos_ENABLE_CUDA)
   set(space cuda)
@@ -22,7 +22,7 @@ function(tessera_add_gpu_test name)
     ENVIRONMENT "TESSERA_TEST_SPACE=${space};OMP_NUM_THREADS=2;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;${test_ENVIRONMENT}")
 endfunction()
 
-# Each layer of the collectives: each look-back is launched 200 times. In parts, since that takes as long as all the rest.
+# Each layer of the collectives: each look-back is launched 200 times. In parts, because that takes as long as the rest.
 foreach(part RANGE 3)
   tessera_add_gpu_test(collectives_${part} COMMAND collective_tests
     ENVIRONMENT GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=${part})
