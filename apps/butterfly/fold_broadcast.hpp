@@ -20,9 +20,9 @@
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/chunks.hpp>
-#include <tessera/kernels/team_shape.hpp>
-#include <tessera/kernels/views.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
 
 namespace tessera::butterfly {
 

@@ -24,9 +24,9 @@
 #include <tessera/core/problem.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/conv1d.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 
 namespace tessera::conv1d {
 

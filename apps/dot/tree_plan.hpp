@@ -13,7 +13,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/scratch.hpp>
-#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
 
 namespace tessera::dot {
 

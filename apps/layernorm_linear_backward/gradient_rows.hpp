@@ -20,7 +20,7 @@
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
 

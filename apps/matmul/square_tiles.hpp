@@ -24,7 +24,7 @@
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 
 namespace tessera::matmul {
 

@@ -13,7 +13,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/scan_elements.hpp>
+#include <tessera/kernels/detail/scan/scan_elements.hpp>
 #include <tessera/table/app.hpp>
 
 namespace tessera::prefix_sum {

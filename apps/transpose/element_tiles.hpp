@@ -16,7 +16,7 @@
 #include <tessera/core/problem.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 
 namespace tessera::transpose {
 

@@ -4,7 +4,7 @@
 
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 
 namespace tessera::zip {
 

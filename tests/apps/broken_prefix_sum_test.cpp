@@ -11,7 +11,7 @@
 
 #include <tessera/collective/team/bank_padded.hpp>
 #include <tessera/collective/team/blelloch.hpp>
-#include <tessera/kernels/scan_elements.hpp>
+#include <tessera/kernels/detail/scan/scan_elements.hpp>
 #include <tessera/kernels/two_level_scan.hpp>
 
 namespace tessera::prefix_sum {

@@ -20,11 +20,11 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
-#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
+#include <tessera/kernels/detail/scan/scan_elements.hpp>
 #include <tessera/kernels/held_column_softmax.hpp>
 #include <tessera/kernels/scan.hpp>
-#include <tessera/kernels/scan_elements.hpp>
-#include <tessera/kernels/team_shape.hpp>
 #include <tessera/kernels/two_level_scan.hpp>
 
 #include "adversarial_team.hpp"

@@ -16,7 +16,7 @@
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/look_back_workspace.hpp>
+#include <tessera/kernels/detail/launch/look_back_workspace.hpp>
 
 #include "lane_checks.hpp"
 #include "operators_for_tests.hpp"

@@ -13,8 +13,8 @@
 #include <tessera/collective/streaming_store.hpp>
 #include <tessera/core/half.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/for_each_pack.hpp>
-#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/kernels/detail/launch/for_each_pack.hpp>
+#include <tessera/kernels/detail/launch/row_tiles.hpp>
 
 namespace tessera::test {
 

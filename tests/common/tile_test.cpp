@@ -19,7 +19,7 @@
 #include <tessera/collective/team/register_tile.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/scan_elements.hpp>
+#include <tessera/kernels/detail/scan/scan_elements.hpp>
 
 #include "adversarial_team.hpp"
 #include "guarded_array.hpp"

@@ -12,8 +12,8 @@
 #include <tessera/collective/team/tree_reduce.hpp>
 #include <tessera/collective/thread/scan.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/look_back_workspace.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/look_back_workspace.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 
 namespace {
 

@@ -32,6 +32,7 @@ import sys
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 FIGURES = "Beside the libraries"  # a table that readme_tables.py writes and holds against its reports
 PUZZLES = [f"P{number}" for number in range(1, 25)]
+HEADERS_OF_LESSONS = "detail/launch/(team_shape|row_tiles|chunks)"  # the most that a lesson takes from kernels/
 LINES_OF_LESSON = 60  # of code: comments, blank lines and includes do not count
 # Variants that a host cannot run with any input: all of their rows may be skipped.
 MAY_BE_SKIPPED = {("matmul", "tiled_overlap"), ("matmul", "tiled_async"), ("conv1d", "async_halo")}
@@ -122,7 +123,7 @@ def complaints_of_lessons(apps, root):
                 complaints.append(f"{path} is a lesson of {lines} lines of code, more than {LINES_OF_LESSON}")
             if "Kokkos::parallel_" not in text:
                 complaints.append(f"{path} is a lesson without a loop of its own")
-            if re.search(r"tessera/(collective/pack|collective/lane/(?!lanes)|kernels/(?!team_shape|row_tiles|chunks))", text):
+            if re.search(r"tessera/(collective/pack|collective/lane/(?!lanes)|kernels/(?!%s))" % HEADERS_OF_LESSONS, text):
                 complaints.append(f"{path} is a lesson that takes its work from a kernel or from packs")
     return complaints
 

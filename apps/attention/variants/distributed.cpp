@@ -1,7 +1,7 @@
 /// \file
 /// On several ranks: each rank has some queries, and some keys with their values. A piece is the partial result of a
 /// query for some keys: the largest score, the sum of weights and the weighted mean of values
-/// (kernels/attention_pieces.hpp). There are two methods; the shapes decide which one sends less:
+/// (kernels/detail/attention/attention_pieces.hpp). There are two methods; the shapes decide which one sends less:
 ///
 ///   merge  fewer queries than keys: all ranks get all queries and make their pieces from their own keys; the rank that
 ///          owns the query merges its pieces (ranks/reduce_scatter_pieces.hpp). Sends 2 d + 2 numbers per query.

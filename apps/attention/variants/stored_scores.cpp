@@ -9,7 +9,7 @@
 #include "../scores.hpp"
 
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {

@@ -6,7 +6,7 @@
 #include "../problem.hpp"
 
 #include <tessera/collective/divider.hpp>
-#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/kernels/detail/launch/for_each_pack.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::broadcast_add {

@@ -6,7 +6,7 @@
 
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/segments.hpp>
-#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/kernels/detail/launch/for_each_pack.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::butterfly {

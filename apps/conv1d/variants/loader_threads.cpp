@@ -9,7 +9,7 @@
 #include "../pipelined_windows.hpp"
 #include "../problem.hpp"
 
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::conv1d {

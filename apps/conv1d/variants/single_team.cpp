@@ -6,7 +6,7 @@
 #include "../problem.hpp"
 
 #include <tessera/core/scratch.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::conv1d {

@@ -13,8 +13,8 @@
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/conv2d.hpp>
-#include <tessera/kernels/row_tiles.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/row_tiles.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::conv2d {

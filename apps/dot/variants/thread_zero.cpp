@@ -7,7 +7,7 @@
 #include "../problem.hpp"
 
 #include <tessera/core/scratch.hpp>
-#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::dot {

@@ -9,7 +9,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/team/tree_reduce.hpp>
 #include <tessera/core/scratch.hpp>
-#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::dot {

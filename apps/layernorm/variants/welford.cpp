@@ -15,7 +15,7 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm {

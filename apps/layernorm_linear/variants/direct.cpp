@@ -8,7 +8,7 @@
 
 #include <tessera/collective/in_range.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {

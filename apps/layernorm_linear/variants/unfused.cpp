@@ -6,9 +6,9 @@
 
 #include "../problem.hpp"
 
+#include <tessera/kernels/detail/launch/row_tiles.hpp>
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
-#include <tessera/kernels/row_tiles.hpp>
 #include <tessera/kernels/transpose.hpp>
 #include <tessera/table/make_app.hpp>
 

@@ -11,7 +11,7 @@
 
 #include <tessera/core/tile_layout.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/kernels/detail/launch/row_tiles.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::map_2d {

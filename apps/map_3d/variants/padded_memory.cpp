@@ -10,7 +10,7 @@
 #include "../problem.hpp"
 
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/runtime.hpp>
 

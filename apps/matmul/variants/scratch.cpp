@@ -9,7 +9,7 @@
 #include "../square_tiles.hpp"
 
 #include <tessera/core/scratch.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {

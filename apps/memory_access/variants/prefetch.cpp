@@ -6,7 +6,7 @@
 
 #include "../permutation.hpp"
 
-#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::memory_access {

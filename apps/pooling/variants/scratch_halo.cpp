@@ -10,8 +10,8 @@
 #include <tessera/collective/team/halo_tile.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/pooling.hpp>
-#include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::pooling {

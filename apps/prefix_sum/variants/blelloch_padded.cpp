@@ -24,7 +24,7 @@
 #include <array>
 
 #include <tessera/collective/team/bank_padded.hpp>
-#include <tessera/kernels/scan_elements.hpp>
+#include <tessera/kernels/detail/scan/scan_elements.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {

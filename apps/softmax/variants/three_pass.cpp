@@ -10,8 +10,8 @@
 #include "../problem.hpp"
 
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/row_tiles.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/row_tiles.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {

@@ -11,7 +11,7 @@
 
 #include "../problem.hpp"
 
-#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/kernels/detail/launch/row_tiles.hpp>
 #include <tessera/kernels/transpose.hpp>
 #include <tessera/ranks/bulk.hpp>
 #include <tessera/table/make_app.hpp>

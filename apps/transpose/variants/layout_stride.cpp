@@ -8,7 +8,7 @@
 
 #include "../problem.hpp"
 
-#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/kernels/detail/launch/row_tiles.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::transpose {

@@ -31,8 +31,8 @@
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/team_shape.hpp>
-#include <tessera/kernels/views.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
 
 namespace tessera::kernels {
 

@@ -25,10 +25,10 @@
 #include <tessera/collective/streaming_store.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
-#include <tessera/kernels/chunks.hpp>
-#include <tessera/kernels/row_tiles.hpp>
-#include <tessera/kernels/team_shape.hpp>
-#include <tessera/kernels/views.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
+#include <tessera/kernels/detail/launch/row_tiles.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
 
 namespace tessera::kernels {
 

@@ -33,13 +33,13 @@
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/kernels/detail/gemm/product_panel.hpp>
+#include <tessera/kernels/detail/gemm/product_stream.hpp>
+#include <tessera/kernels/detail/gemm/product_tile.hpp>
+#include <tessera/kernels/detail/launch/for_each_pack.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/product_form.hpp>
-#include <tessera/kernels/product_panel.hpp>
-#include <tessera/kernels/product_stream.hpp>
-#include <tessera/kernels/product_tile.hpp>
-#include <tessera/kernels/team_shape.hpp>
-#include <tessera/kernels/views.hpp>
 
 namespace tessera::kernels {
 

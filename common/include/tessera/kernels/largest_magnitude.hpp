@@ -13,7 +13,7 @@
 #include <type_traits>
 
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/views.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
 
 namespace tessera::kernels {
 

@@ -16,9 +16,9 @@
 
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
-#include <tessera/kernels/attention_pieces.hpp>
+#include <tessera/kernels/detail/attention/attention_pieces.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/key_stream_attention.hpp>
-#include <tessera/kernels/views.hpp>
 
 namespace tessera::kernels {
 

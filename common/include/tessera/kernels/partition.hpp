@@ -43,10 +43,10 @@
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/chunks.hpp>
-#include <tessera/kernels/look_back_workspace.hpp>
-#include <tessera/kernels/partition_tile.hpp>
-#include <tessera/kernels/views.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
+#include <tessera/kernels/detail/launch/look_back_workspace.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
+#include <tessera/kernels/detail/partition/partition_tile.hpp>
 
 namespace tessera::kernels {
 

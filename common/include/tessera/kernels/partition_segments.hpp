@@ -24,9 +24,9 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
-#include <tessera/kernels/partition_tile.hpp>
-#include <tessera/kernels/team_shape.hpp>
-#include <tessera/kernels/views.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
+#include <tessera/kernels/detail/partition/partition_tile.hpp>
 
 namespace tessera::kernels {
 

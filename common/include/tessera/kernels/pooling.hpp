@@ -25,8 +25,8 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/window_run.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/array_kernel.hpp>
-#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/kernels/detail/launch/array_kernel.hpp>
+#include <tessera/kernels/detail/launch/for_each_pack.hpp>
 
 namespace tessera::kernels {
 

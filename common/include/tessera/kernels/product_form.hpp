@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include <tessera/kernels/views.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
 
 namespace tessera::kernels {
 

@@ -39,11 +39,11 @@
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/chunks.hpp>
-#include <tessera/kernels/look_back_workspace.hpp>
-#include <tessera/kernels/scan_elements.hpp>
-#include <tessera/kernels/team_shape.hpp>
-#include <tessera/kernels/views.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
+#include <tessera/kernels/detail/launch/look_back_workspace.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
+#include <tessera/kernels/detail/scan/scan_elements.hpp>
 
 namespace tessera::kernels {
 

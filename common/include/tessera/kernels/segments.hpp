@@ -38,8 +38,8 @@
 #include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/array_kernel.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/array_kernel.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 
 namespace tessera::kernels {
 

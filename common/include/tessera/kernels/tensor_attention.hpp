@@ -72,8 +72,8 @@
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
-#include <tessera/kernels/matrix_units.hpp>
-#include <tessera/kernels/views.hpp>
+#include <tessera/kernels/detail/gemm/matrix_units.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
 
 namespace tessera::kernels {
 

@@ -51,9 +51,9 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/unroll.hpp>
-#include <tessera/kernels/matrix_units.hpp>
+#include <tessera/kernels/detail/gemm/matrix_units.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/product_form.hpp>
-#include <tessera/kernels/views.hpp>
 
 namespace tessera::kernels {
 

@@ -17,8 +17,8 @@
 
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/for_each_pack.hpp>
-#include <tessera/kernels/views.hpp>
+#include <tessera/kernels/detail/launch/for_each_pack.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
 
 namespace tessera::kernels {
 

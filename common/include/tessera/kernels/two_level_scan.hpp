@@ -26,9 +26,9 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
-#include <tessera/kernels/scan_elements.hpp>
-#include <tessera/kernels/team_shape.hpp>
-#include <tessera/kernels/views.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
+#include <tessera/kernels/detail/scan/scan_elements.hpp>
 
 namespace tessera::kernels {
 

@@ -52,9 +52,9 @@
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/product_form.hpp>
 #include <tessera/kernels/tensor_gemm.hpp>  // store_four, PackFactors, error bounds
-#include <tessera/kernels/views.hpp>
 
 namespace tessera::kernels {
 

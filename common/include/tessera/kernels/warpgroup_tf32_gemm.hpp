@@ -60,10 +60,10 @@
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
-#include <tessera/kernels/matrix_units.hpp>
+#include <tessera/kernels/detail/gemm/matrix_units.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/product_form.hpp>
-#include <tessera/kernels/tensor_gemm.hpp>  // store_four
-#include <tessera/kernels/views.hpp>
+#include <tessera/kernels/tensor_gemm.hpp>     // store_four
 #include <tessera/kernels/warpgroup_gemm.hpp>  // require_warpgroups
 
 namespace tessera::kernels {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// A reduce-scatter that merges attention pieces (kernels/attention_pieces.hpp) instead of adding. Every rank has
+/// A reduce-scatter that merges attention pieces (kernels/detail/attention) instead of adding. Every rank has
 /// partial results of all queries, computed from its own keys; each rank gets the answers to its own queries. A rank
 /// merges its pieces into one, and sends it to the rank that owns the query (RowsToOwners). The owner merges in the
 /// order of the ranks, so that the bits do not depend on the order of arrival.
@@ -13,7 +13,7 @@
 #include <string>
 
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/attention_pieces.hpp>
+#include <tessera/kernels/detail/attention/attention_pieces.hpp>
 #include <tessera/kernels/merge_attention.hpp>
 #include <tessera/ranks/rows_to_owners.hpp>
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/matrix_units.hpp>
+#include <tessera/kernels/detail/gemm/matrix_units.hpp>
 
 namespace tessera {
 

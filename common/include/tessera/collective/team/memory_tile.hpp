@@ -19,7 +19,7 @@ namespace tessera::team {
 /// on each other and have a latency of some clocks. A thread therefore interleaves a block's runs. Between scan() and
 /// store() it keeps the total before each run.
 ///
-/// `Elements` converts an element of memory to a value of the scan and back (see kernels/scan_elements.hpp). The
+/// `Elements` converts an element of memory to a value of the scan and back (kernels/detail/scan). The
 /// interface is the same as RegisterTile's, but lanes are not used. For hosts, whose caches hold more than their
 /// registers. Must be called by one thread. No scratch, no barriers. Operator: associative; the order is kept.
 ///

@@ -17,7 +17,7 @@ namespace tessera::team {
 
 /// `RowCount` rows of W x N elements of a scan, in the order of thread/rows.hpp.
 ///
-/// `Elements` converts an element of memory to a value of the scan and back (see kernels/scan_elements.hpp). Must be
+/// `Elements` converts an element of memory to a value of the scan and back (kernels/detail/scan). Must be
 /// called by all lanes of one thread. No scratch, no barriers. Operator: associative; the order is kept.
 ///
 /// Example, W = 2, N = 2, 2 rows, sum, elements 3 1 4 1 5 9 2 6: lanes' sums 4 5 | 14 8, rows' totals 9 | 22, totals

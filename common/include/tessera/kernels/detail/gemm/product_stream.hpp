@@ -27,8 +27,8 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
+#include <tessera/kernels/detail/gemm/product_tile.hpp>
 #include <tessera/kernels/product_form.hpp>
-#include <tessera/kernels/product_tile.hpp>
 
 namespace tessera::kernels {
 

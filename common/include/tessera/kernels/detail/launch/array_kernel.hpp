@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/views.hpp>
+#include <tessera/kernels/detail/launch/views.hpp>
 
 namespace tessera::kernels {
 

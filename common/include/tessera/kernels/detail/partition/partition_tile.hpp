@@ -24,7 +24,7 @@
 #include <tessera/collective/thread/scan.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 
 namespace tessera::kernels {
 
