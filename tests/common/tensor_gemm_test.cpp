@@ -53,7 +53,7 @@ template <class Factor, class Tile, class Form, class Copies>
   FactorWords* const packed_b = of_b.last(across * slices * Lanes::width);
   if (slices > 0) {
     kernels::detail::PackLeft<Factor, Form, Tile::width> const left{
-        product.a, e.m, e.k, down, slices, collective::Divider(slices), e.k % 4 == 0, product.form().load, packed_a};
+        {product.a, e.m, e.k, e.k % 4 == 0, product.form().load}, down, slices, collective::Divider(slices), packed_a};
     kernels::detail::PackRight<Factor, Form, Tile::width> const right{
         product.b, e.k, e.n, across, collective::Divider(across), e.n % 2 == 0, packed_b};
     for (std::size_t i = 0; i < down * slices * Lanes::width; ++i) left(i);

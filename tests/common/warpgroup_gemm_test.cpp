@@ -111,23 +111,16 @@ template <class Factor, class Tile, class Form, class Products, class Copies>
   FactorPack* const packed_a = of_a.last(down * slices * 2);
   FactorPack* const packed_b = of_b.last(across * slices * 2);
   if (slices > 0) {
-    Left const left{product.a,
-                    e.m,
-                    e.k,
+    auto const aligned = [&](float const* data) { return e.k % 4 == 0 && collective::is_aligned_for_packs<4>(data); };
+    Left const left{{product.a, e.m, e.k, aligned(product.a), product.form().load},
                     down,
                     slices,
                     collective::Divider(Form::a_transposed ? down : slices),
-                    e.k % 4 == 0 && collective::is_aligned_for_packs<4>(product.a),
-                    product.form().load,
                     packed_a};
-    Right const right{product.b,
-                      e.n,
-                      e.k,
+    Right const right{{product.b, e.n, e.k, aligned(product.b), {}},
                       across,
                       slices,
                       collective::Divider(Form::b_transposed ? slices : across),
-                      e.k % 4 == 0 && collective::is_aligned_for_packs<4>(product.b),
-                      {},
                       packed_b};
     for (std::size_t i = 0; i < down * slices * 2; ++i) left(i);
     for (std::size_t i = 0; i < across * slices * 2; ++i) right(i);

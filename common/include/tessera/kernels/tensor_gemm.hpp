@@ -51,7 +51,10 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/unroll.hpp>
+#include <tessera/kernels/detail/gemm/matrix_unit_gemm.hpp>
 #include <tessera/kernels/detail/gemm/matrix_units.hpp>
+#include <tessera/kernels/detail/gemm/pack_factors.hpp>
+#include <tessera/kernels/detail/gemm/store_four.hpp>
 #include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/product_form.hpp>
 
@@ -119,16 +122,11 @@ template <class Factor, class Form, int Lanes>
 struct PackLeft {
   using Unit = collective::MatrixUnit<Factor, Lanes>;
   using Words = FactorWords<Lanes>;
-  using Load = typename Form::Load;
 
-  float const* a;
-  std::size_t m;
-  std::size_t k;
+  RowsOfFactors<Form::a_transposed, typename Form::Load> a;
   std::size_t down;         // blocks of the workspace along m
   std::size_t along;        // blocks along k
   collective::Divider row;  // divides by `along`
-  bool is_aligned;          // rows can be read four elements at a time
-  Load load;
   Words* packed;
 
   KOKKOS_FUNCTION void operator()(std::size_t i) const {
@@ -139,31 +137,12 @@ struct PackLeft {
     Words words;
     TESSERA_UNROLL
     for (int group = 0; group < Unit::groups; ++group) {
-      auto const four =
-          elements_from(block_row * 16 + static_cast<std::size_t>(Unit::line_of(lane) + Unit::lines * group),
-                        slice * 16 + static_cast<std::size_t>(Unit::four_of(lane) * 4));
+      auto const four = a.four(block_row * 16 + static_cast<std::size_t>(Unit::line_of(lane) + Unit::lines * group),
+                               slice * 16 + static_cast<std::size_t>(Unit::four_of(lane) * 4));
       words[group] = Unit::word(four[0], four[1]);
       words[group + Unit::groups] = Unit::word(four[2], four[3]);
     }
     packed[(slice * down + block_row) * Unit::lanes + static_cast<std::size_t>(lane)] = words;
-  }
-
- private:
-  // Returns four elements of row r from `first` on, zeros outside the matrix.
-  [[nodiscard]] KOKKOS_FUNCTION collective::Pack<float, 4> elements_from(std::size_t r, std::size_t first) const {
-    collective::Pack<float, 4> four{};
-    if (r >= m || first >= k) return four;
-    if (!Form::a_transposed && is_aligned && first + 4 <= k) {
-      four = collective::pack_at<4>(a + r * k + first);
-      if constexpr (Load::changes) load.change(load.row(r), first, four);
-      return four;
-    }
-    for (std::size_t e = 0; e < 4 && first + e < k; ++e) {
-      collective::Pack<float, 1> one{Form::a_transposed ? a[(first + e) * m + r] : a[r * k + first + e]};
-      if constexpr (Load::changes) load.change(load.row(r), first + e, one);
-      four[static_cast<int>(e)] = one[0];
-    }
-    return four;
   }
 };
 
@@ -215,39 +194,6 @@ struct PackRight {
     return elements;
   }
 };
-
-/// Both in one launch: first the calls for a.
-template <class Left, class Right>
-struct PackFactors {
-  Left left;
-  Right right;
-  std::size_t calls_of_left;
-
-  KOKKOS_FUNCTION void operator()(std::size_t i) const { i < calls_of_left ? left(i) : right(i - calls_of_left); }
-};
-
-/// Stores up to four neighbouring sums of a row of c, from column `col` on, as the form says. `by_packs`: the row
-/// length is a multiple of four, and the elements are aligned for one access.
-template <class Store>
-KOKKOS_INLINE_FUNCTION void store_four(float* to, std::size_t col, int count, collective::Pack<float, 4> four,
-                                       Store const& store, bool by_packs) {
-  TESSERA_UNROLL
-  for (int e = 0; e < 4; ++e) {
-    if (e >= count) continue;
-    if constexpr (Store::changes) {
-      four[e] = Store::finished(four[e], store.of_column(col + static_cast<std::size_t>(e)));
-    }
-    if constexpr (Store::adds) four[e] += to[e];
-  }
-  if (by_packs) {
-    collective::pack_at<4>(to) = four;
-  } else {
-    TESSERA_UNROLL
-    for (int e = 0; e < 4; ++e) {
-      if (e < count) to[e] = four[e];
-    }
-  }
-}
 
 /// The product of packed factors.
 template <class Exec, class Lanes, class Factor, class Tile, collective::AsyncCopies Copies, class Store>
@@ -497,24 +443,25 @@ inline constexpr double error_of_factors =
 /// above Factor's range, are not detected. BFloat16 accepts 0 and magnitudes of 2^-60 to 2^63; Half accepts magnitudes
 /// up to 65504 and loses bits below 2^-14.
 template <ExecutionSpace Exec, class Factor, class Form = PlainProduct, class Tuning = TensorGemmTuning<Exec>>
-class TensorGemm {
+class TensorGemm : public MatrixUnitGemm<TensorGemm<Exec, Factor, Form, Tuning>, Exec, Form> {
+  using Base = MatrixUnitGemm<TensorGemm, Exec, Form>;
+
  public:
   /// Throws Skip if the device has no matrix units. On hosts the units are emulated.
   TensorGemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k, std::string label = "tessera::tensor_gemm")
-      : label_(std::move(label)), m_(m), n_(n), k_(k) {
+      : Base(m, n, k, std::move(label)) {
     if constexpr (is_gpu<Exec>) require_matrix_units(exec);
     using Large = typename Tuning::Large;
     std::size_t const tiles = tiles_of(m, Large::rows) * tiles_of(n, Large::cols);
     std::size_t const multiprocessors = static_cast<std::size_t>(exec.concurrency()) / Tuning::lanes_of_multiprocessor;
     is_large_ = tiles > Large::teams * multiprocessors;
     with_tile([&]<class Tile>(Tile) {
-      tiles_ = {.rows = m, .cols = n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 8};
+      this->template cut_into_tiles<Tile>();
       down_ = tiles_.down() * (Tile::rows / 16);
       across_ = tiles_.across() * (Tile::cols / 16);
       stages_ = league_of(tiles_of(k, Tile::depth));
       slices_ = static_cast<std::size_t>(stages_) * Tile::slices;
     });
-    league_ = league_of(tiles_.count());
     if (league_ == 0) return;
     auto const words = [&](char const* name, std::size_t blocks) {
       return Workspace(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + name), blocks * slices_ * width);
@@ -523,43 +470,23 @@ class TensorGemm {
     b_ = words("::b", across_);
   }
 
-  /// Enqueues the product. All matrices must be row-major; c must not overlap a or b. Throws std::invalid_argument for
-  /// other extents or strides.
-  template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
-  void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
-                  [[maybe_unused]] Form const& form = {}) const {
-    float* const to = row_major(c, m_, n_);
-    float const* const left = Form::a_transposed ? row_major(a, k_, m_) : row_major(a, m_, k_);
-    float const* const right = Form::b_transposed ? row_major(b, n_, k_) : row_major(b, k_, n_);
-    if (league_ == 0) return;
-    if constexpr (collective::can_have_matrix_units<Exec>) multiply(exec, left, right, to, form);
-  }
-
   // Public because a device kernel may not be launched from a private function.
-  void multiply(Exec const& exec, float const* a, float const* b, float* c, Form const& form) const {
+  void enqueue(Exec const& exec, float const* a, float const* b, float* c, Form const& form) const {
     if (slices_ > 0) pack(exec, a, b, form);
     with_tile([&]<class Tile>(Tile) {
       static_assert(Tile::width == width, "Tessera: a tile is for units of as many lanes as the space has");
       using Product = detail::PackedProduct<Exec, lane::On<Exec, width>, Factor, Tile, Copies, typename Form::Store>;
       bool const by_packs = n_ % 4 == 0 && collective::is_aligned_for_packs<4>(c);
-      Product const product{a_.data(), b_.data(), c, down_, across_, stages_, tiles_, form.store, by_packs};
-      typename Product::Policy const policy(exec, league_, Tile::threads, lane::vector_length<Exec>(width));
-      Kokkos::parallel_for(label_, with_scratch(policy, Product::scratch_bytes()), product);
+      this->template launch<Tile>(
+          exec, Product{a_.data(), b_.data(), c, down_, across_, stages_, tiles_, form.store, by_packs});
     });
   }
 
   void pack(Exec const& exec, float const* a, float const* b, Form const& form) const {
     using PackLeft = detail::PackLeft<Factor, Form, width>;
     using PackRight = detail::PackRight<Factor, Form, width>;
-    PackLeft const left{a,
-                        m_,
-                        k_,
-                        down_,
-                        slices_,
-                        collective::Divider(slices_),
-                        k_ % 4 == 0 && collective::is_aligned_for_packs<4>(a) && form.load.template is_aligned<4>(),
-                        form.load,
-                        a_.data()};
+    bool const by_fours = k_ % 4 == 0 && collective::is_aligned_for_packs<4>(a) && form.load.template is_aligned<4>();
+    PackLeft const left{{a, m_, k_, by_fours, form.load}, down_, slices_, collective::Divider(slices_), a_.data()};
     PackRight const right{
         b,        k_, n_, across_, collective::Divider(across_), n_ % 2 == 0 && collective::is_aligned_for_packs<2>(b),
         b_.data()};
@@ -579,17 +506,12 @@ class TensorGemm {
     is_large_ ? body(typename Tuning::Large{}) : body(typename Tuning::Small{});
   }
 
-  std::string label_;
-  std::size_t m_;
-  std::size_t n_;
-  std::size_t k_;
+  using Base::k_, Base::label_, Base::league_, Base::m_, Base::n_, Base::tiles_;
   bool is_large_ = true;
-  collective::MatrixTiles tiles_;
   std::size_t down_ = 0;    // blocks of 16 rows of a, including padding
   std::size_t across_ = 0;  // blocks of 16 columns of b, including padding
   int stages_ = 0;          // along k
   std::size_t slices_ = 0;  // along k, 16 each
-  int league_ = 0;
   Workspace a_;
   Workspace b_;
 };
@@ -598,10 +520,7 @@ class TensorGemm {
 /// enqueues, and waits.
 template <class Factor, ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
 void tensor_gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
-  std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);
-  TensorGemm<Exec, Factor, Form> const product(exec, c.extent(0), c.extent(1), k);
-  product(exec, a, b, c, form);
-  exec.fence("tessera: tensor_gemm");  // the workspace is freed at the end of this call
+  multiply_once<TensorGemm<Exec, Factor, Form>>(exec, a, b, c, form, "tessera: tensor_gemm");
 }
 
 }  // namespace tessera::kernels

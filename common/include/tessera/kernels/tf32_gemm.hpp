@@ -59,7 +59,9 @@
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
+#include <tessera/kernels/detail/gemm/matrix_unit_gemm.hpp>
 #include <tessera/kernels/detail/gemm/matrix_units.hpp>
+#include <tessera/kernels/detail/gemm/store_four.hpp>
 #include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/product_form.hpp>
 
@@ -405,22 +407,10 @@ struct Tf32Product {
                 int const col = first_col + j * Unit::cols + 4 * Unit::col_of_c(lane, i);
                 if (row >= place.row_count || col >= place.col_count) continue;
                 std::size_t const first = place.col + static_cast<std::size_t>(col);
-                float* const to = c + (place.row + static_cast<std::size_t>(row)) * tiles.cols + first;
-                Pack values{sum_0.at[i], sum_1.at[i], sum_2.at[i], sum_3.at[i]};
-                for (int e = 0; e < 4; ++e) {
-                  if (col + e >= place.col_count) continue;
-                  if constexpr (Store::changes) {
-                    values[e] = Store::finished(values[e], store.of_column(first + static_cast<std::size_t>(e)));
-                  }
-                  if constexpr (Store::adds) values[e] += to[e];
-                }
-                if constexpr (Width == 4) {  // the length of c's rows is a multiple of four
-                  collective::pack_at<4>(to) = values;
-                } else {
-                  for (int e = 0; e < 4; ++e) {
-                    if (col + e < place.col_count) to[e] = values[e];
-                  }
-                }
+                // With Width 4 the length of c's rows is a multiple of four.
+                store_four(c + (place.row + static_cast<std::size_t>(row)) * tiles.cols + first, first,
+                           Width == 4 ? 4 : place.col_count - col, {sum_0.at[i], sum_1.at[i], sum_2.at[i], sum_3.at[i]},
+                           store, Width == 4);
               }
             },
             four[0], four[1], four[2], four[3]);
@@ -441,34 +431,17 @@ struct Tf32Product {
 ///
 /// \tparam Terms tf32 numbers per factor: 1 (11 bits) or 2 (float accuracy)
 template <ExecutionSpace Exec, int Terms, class Form = PlainProduct, class Tuning = Tf32GemmTuning<Exec>>
-class Tf32Gemm {
+class Tf32Gemm : public MatrixUnitGemm<Tf32Gemm<Exec, Terms, Form, Tuning>, Exec, Form> {
+  using Base = MatrixUnitGemm<Tf32Gemm, Exec, Form>;
+
  public:
   using Tile = typename Tuning::Tile;
 
   /// Throws Skip if the device has no matrix units. On hosts the units are emulated.
   Tf32Gemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k, std::string label = "tessera::tf32_gemm")
-      : label_(std::move(label)),
-        inner_(k),
-        tiles_{.rows = m, .cols = n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 8},
-        league_(league_of(tiles_.count())) {
+      : Base(m, n, k, std::move(label)) {
+    this->template cut_into_tiles<Tile>();
     if constexpr (is_gpu<Exec>) require_matrix_units(exec);
-  }
-
-  /// Enqueues the product. All matrices must be row-major; c must not overlap a or b. Throws std::invalid_argument for
-  /// other extents or strides.
-  template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
-  void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
-                  [[maybe_unused]] Form const& form = {}) const {
-    float* const to = row_major(c, tiles_.rows, tiles_.cols);
-    float const* const left =
-        Form::a_transposed ? row_major(a, inner_, tiles_.rows) : row_major(a, tiles_.rows, inner_);
-    float const* const right = row_major(b, inner_, tiles_.cols);
-    if (league_ == 0) return;
-    [[maybe_unused]] bool const by_packs = (Form::a_transposed ? tiles_.rows : inner_) % 4 == 0 &&
-                                           tiles_.cols % 4 == 0 && collective::is_aligned_for_packs<4>(left, right, to);
-    if constexpr (collective::can_have_matrix_units<Exec>) {
-      by_packs ? enqueue<4>(exec, left, right, to, form) : enqueue<1>(exec, left, right, to, form);
-    }
   }
 
   /// Returns the number of float additions per element. With one term it is 1: a matrix unit makes all sums, and their
@@ -491,39 +464,36 @@ class Tf32Gemm {
   /// Returns the additional error of an element by underflow with two terms, if elements of a and b are at most this
   /// large: see lost_by_underflow_of_tf32().
   [[nodiscard]] double lost_by_underflow(double largest_of_a, double largest_of_b) const {
-    return lost_by_underflow_of_tf32(inner_, largest_of_a, largest_of_b);
+    return lost_by_underflow_of_tf32(k_, largest_of_a, largest_of_b);
   }
 
   // Public because a device kernel may not be launched from a private function.
-  template <int Width>
   void enqueue(Exec const& exec, float const* a, float const* b, float* c, Form const& form) const {
+    bool const by_packs =
+        (Form::a_transposed ? m_ : k_) % 4 == 0 && n_ % 4 == 0 && collective::is_aligned_for_packs<4>(a, b, c);
+    by_packs ? multiply<4>(exec, a, b, c, form) : multiply<1>(exec, a, b, c, form);
+  }
+  template <int Width>
+  void multiply(Exec const& exec, float const* a, float const* b, float* c, Form const& form) const {
     constexpr int lanes = collective::matrix_lanes<Exec>;
     static_assert(Tile::Unit::lanes == lanes, "Tessera: a tile is for units of as many lanes as the space has");
     using Copies = std::conditional_t<is_gpu<Exec>, collective::HardwareCopiesPastL1,
                                       collective::HardwareCopies>;  // a host copies immediately
-    using Kernel = detail::Tf32Product<Exec, lane::On<Exec, lanes>, Tile, Terms, Width, Copies, Form>;
-    typename Kernel::Policy const policy(exec, league_, Tile::threads, lane::vector_length<Exec>(lanes));
-    Kokkos::parallel_for(label_, with_scratch(policy, Kernel::scratch_bytes()),
-                         Kernel{a, b, c, inner_, tiles_, form.store});
+    using Product = detail::Tf32Product<Exec, lane::On<Exec, lanes>, Tile, Terms, Width, Copies, Form>;
+    this->template launch<Tile>(exec, Product{a, b, c, k_, tiles_, form.store});
   }
 
  private:
-  [[nodiscard]] double slices() const { return static_cast<double>(tiles_of(inner_, Tile::depth)); }
+  [[nodiscard]] double slices() const { return static_cast<double>(tiles_of(k_, Tile::depth)); }
 
-  std::string label_;
-  std::size_t inner_;
-  collective::MatrixTiles tiles_;
-  int league_;
+  using Base::k_, Base::m_, Base::n_, Base::tiles_;
 };
 
 /// c = a b (see Tf32Gemm); all matrices are row-major, and c must not overlap a or b. For a single use: it enqueues,
 /// and waits.
 template <int Terms, ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
 void tf32_gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
-  std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);
-  Tf32Gemm<Exec, Terms, Form> const product(exec, c.extent(0), c.extent(1), k);
-  product(exec, a, b, c, form);
-  exec.fence("tessera: tf32_gemm");
+  multiply_once<Tf32Gemm<Exec, Terms, Form>>(exec, a, b, c, form, "tessera: tf32_gemm");
 }
 
 }  // namespace tessera::kernels

@@ -52,9 +52,12 @@
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
+#include <tessera/kernels/detail/gemm/matrix_unit_gemm.hpp>
+#include <tessera/kernels/detail/gemm/matrix_units.hpp>
+#include <tessera/kernels/detail/gemm/pack_factors.hpp>
+#include <tessera/kernels/detail/gemm/warpgroups.hpp>
 #include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/product_form.hpp>
-#include <tessera/kernels/tensor_gemm.hpp>  // store_four, PackFactors, error bounds
 
 namespace tessera::kernels {
 
@@ -85,16 +88,11 @@ namespace detail {
 template <class Factor, bool Transposed, bool Paired, class Load>
 struct PackPanels {
   using Unit = collective::MatrixUnit<Factor>;
-  using Four = collective::Pack<float, 4>;
 
-  float const* from;
-  std::size_t rows;
-  std::size_t k;
+  RowsOfFactors<Transposed, Load> from;
   std::size_t padded;           // rows of the panels, a multiple of 16
   std::size_t slices;           // along k, 16 each
   collective::Divider divider;  // divides by `padded` if the matrix is transposed, else by `slices`
-  bool is_aligned;              // rows can be read four elements at a time
-  Load load;
   collective::FactorPack* packed;
 
   /// Consecutive calls read neighbouring elements of the matrix.
@@ -111,54 +109,13 @@ struct PackPanels {
 
  private:
   KOKKOS_FUNCTION void pack(std::size_t row, std::size_t eighth) const {
-    Four const low = four_of(row, eighth * 8);
-    Four const high = four_of(row, eighth * 8 + 4);
+    auto const low = from.four(row, eighth * 8);
+    auto const high = from.four(row, eighth * 8 + 4);
     std::size_t const place = Paired ? row / 16 * 16 + row % 2 * 8 + row % 16 / 2 : row;
     packed[eighth * padded + place] = {Unit::word(low[0], low[1]), Unit::word(low[2], low[3]),
                                        Unit::word(high[0], high[1]), Unit::word(high[2], high[3])};
   }
-  // Returns four elements from (row, first) on, zeros outside the matrix.
-  [[nodiscard]] KOKKOS_FUNCTION Four four_of(std::size_t row, std::size_t first) const {
-    Four four{};
-    if (row >= rows || first >= k) return four;
-    if (!Transposed && is_aligned && first + 4 <= k) {
-      four = collective::pack_at<4>(from + row * k + first);
-      if constexpr (Load::changes) load.change(load.row(row), first, four);
-      return four;
-    }
-    TESSERA_UNROLL
-    for (std::size_t e = 0; e < 4; ++e) {
-      if (first + e >= k) continue;
-      collective::Pack<float, 1> one{Transposed ? from[(first + e) * rows + row] : from[row * k + first + e]};
-      if constexpr (Load::changes) load.change(load.row(row), first + e, one);
-      four[static_cast<int>(e)] = one[0];
-    }
-    return four;
-  }
 };
-
-/// Stores a lane's sums of 64 x 128 elements, from row `first_row` of the tile on. b's panel must store the even
-/// columns of each 16 before the odd ones. `by_packs`: rows of c, `cols` long, can be written four elements at a time.
-template <class Products, class Store>
-KOKKOS_INLINE_FUNCTION void store_panel_sums(float* c, collective::MatrixTiles::Place const& place, std::size_t cols,
-                                             int first_row, int thread, int lane, collective::WarpgroupSums const& sums,
-                                             Store const& store, bool by_packs) {
-  TESSERA_UNROLL
-  for (int i = 0; i < 64; i += 8) {  // a lane's sums of 16 columns and two rows: even columns first
-    int const col = i / 8 * 16 + lane % 4 * 4;
-    TESSERA_UNROLL
-    for (int half = 0; half < 4; half += 2) {
-      int const row = first_row + Products::row_of_c(thread, lane, half);
-      if (row >= place.row_count || col >= place.col_count) continue;
-      std::size_t const first = place.col + static_cast<std::size_t>(col);
-      float const* const even = sums.at + i + half;
-      float const* const odd = even + 4;
-      store_four(c + (place.row + static_cast<std::size_t>(row)) * cols + first, first,
-                 place.col_count - col < 4 ? place.col_count - col : 4, {even[0], odd[0], even[1], odd[1]}, store,
-                 by_packs);
-    }
-  }
-}
 
 /// The product of packed panels.
 template <class Exec, class Lanes, class Tile, class Products, collective::AsyncCopies Copies, class Store>
@@ -266,40 +223,6 @@ struct WarpgroupProduct {
   }
 };
 
-/// Sets `has` to 1 if the code that the device runs contains Warpgroup's instructions, that is, if it was compiled for
-/// compute capability 9.0a. `Kernel` is any type of the caller: it keeps the answers of two files separate, which may
-/// be compiled for different devices.
-template <class Kernel>
-struct AskForWarpgroups {
-  KOKKOS_FUNCTION void operator()(std::size_t, int& has) const {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    has = 1;
-#else
-    has = 0;
-#endif
-  }
-};
-
-/// Throws Skip if the code lacks these instructions, or if the device has another compute capability. It launches a
-/// kernel and waits.
-template <class Kernel, ExecutionSpace Exec>
-void require_warpgroups([[maybe_unused]] Exec const& exec) {
-  int has = 0;
-#if defined(KOKKOS_ENABLE_CUDA)
-  if constexpr (std::same_as<Exec, Kokkos::Cuda>) {
-    if (exec.cuda_device_prop().major == 9) {
-      Kokkos::parallel_reduce("tessera::ask_for_warpgroups",
-                              Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, 1),
-                              AskForWarpgroups<Kernel>{}, has);
-    }
-  }
-#endif
-  if (has == 0) {
-    throw Skip("warpgroups (CUDA has them, for compute capability 9.0 in a build for 9.0a; " +
-               std::string(space_name<Exec>()) + " here does not)");
-  }
-}
-
 }  // namespace detail
 
 /// c = a b for a [m, k], b [k, n] and c [m, n] of floats, with factors rounded to `Factor`: Half or BFloat16. Depending
@@ -311,15 +234,17 @@ void require_warpgroups([[maybe_unused]] Exec const& exec) {
 /// concurrently, because they share the workspace. If k is 0, c becomes zeros, changed as the form says. Factors have
 /// the same range as in TensorGemm.
 template <ExecutionSpace Exec, class Factor, class Form = PlainProduct, class Tile = WarpgroupTile<>>
-class WarpgroupGemm {
+class WarpgroupGemm
+    : public MatrixUnitGemm<WarpgroupGemm<Exec, Factor, Form, Tile>, Exec, Form, can_have_units_of_warps<Exec>> {
+  using Base = MatrixUnitGemm<WarpgroupGemm, Exec, Form, can_have_units_of_warps<Exec>>;
+
  public:
   /// Throws Skip if the device, or the code that was compiled for it, has no warpgroups.
   WarpgroupGemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k,
                 std::string label = "tessera::warpgroup_gemm")
-      : label_(std::move(label)), m_(m), n_(n), k_(k), slices_(tiles_of(k, Tile::depth)) {
+      : Base(m, n, k, std::move(label)), slices_(tiles_of(k, Tile::depth)) {
     detail::require_warpgroups<WarpgroupGemm>(exec);
-    tiles_ = {.rows = m, .cols = n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 8};
-    league_ = league_of(tiles_.count());
+    this->template cut_into_tiles<Tile>();
     if (league_ == 0) return;
     down_ = tiles_.down() * Tile::rows;
     across_ = tiles_.across() * Tile::cols;
@@ -330,50 +255,31 @@ class WarpgroupGemm {
     b_ = packs("::b", across_);
   }
 
-  /// Enqueues the product. All matrices must be row-major; c must not overlap a or b. Throws std::invalid_argument for
-  /// other extents or strides.
-  template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
-  void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
-                  [[maybe_unused]] Form const& form = {}) const {
-    float* const to = row_major(c, m_, n_);
-    float const* const left = Form::a_transposed ? row_major(a, k_, m_) : row_major(a, m_, k_);
-    float const* const right = Form::b_transposed ? row_major(b, n_, k_) : row_major(b, k_, n_);
-    if (league_ == 0) return;
-    if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec> && collective::matrix_lanes<Exec> == 32) {
-      multiply(exec, left, right, to, form);
-    }
-  }
-
   // Public because a device kernel may not be launched from a private function.
-  void multiply(Exec const& exec, float const* a, float const* b, float* c, Form const& form) const {
+  void enqueue(Exec const& exec, float const* a, float const* b, float* c, Form const& form) const {
     using Product =
         detail::WarpgroupProduct<Exec, lane::On<Exec, collective::AnyWarpgroup::lanes>, Tile,
                                  collective::Warpgroup<Factor>, collective::HardwareCopiesPastL1, typename Form::Store>;
     if (slices_ > 0) pack(exec, a, b, form);
     bool const by_packs = n_ % 4 == 0 && collective::is_aligned_for_packs<4>(c);
-    Product const product{a_.data(), b_.data(),  c,       down_, across_, static_cast<int>(slices_),
-                          tiles_,    form.store, by_packs};
-    typename Product::Policy const policy(exec, league_, Tile::threads,
-                                          lane::vector_length<Exec>(collective::AnyWarpgroup::lanes));
-    Kokkos::parallel_for(label_, with_scratch(policy, Product::scratch_bytes()), product);
+    this->template launch<Tile>(exec, Product{a_.data(), b_.data(), c, down_, across_, static_cast<int>(slices_),
+                                              tiles_, form.store, by_packs});
   }
 
   void pack(Exec const& exec, float const* a, float const* b, Form const& form) const {
     using Left = detail::PackPanels<Factor, Form::a_transposed, false, typename Form::Load>;
     using Right = detail::PackPanels<Factor, !Form::b_transposed, true, AsStored>;
     auto const aligned = [&](float const* data) { return k_ % 4 == 0 && collective::is_aligned_for_packs<4>(data); };
-    Left const left{a,
-                    m_,
-                    k_,
+    Left const left{{a, m_, k_, aligned(a) && form.load.template is_aligned<4>(), form.load},
                     down_,
                     slices_,
                     collective::Divider(Form::a_transposed ? down_ : slices_),
-                    aligned(a) && form.load.template is_aligned<4>(),
-                    form.load,
                     a_.data()};
-    Right const right{b,          n_,      k_,
-                      across_,    slices_, collective::Divider(Form::b_transposed ? slices_ : across_),
-                      aligned(b), {},      b_.data()};
+    Right const right{{b, n_, k_, aligned(b), {}},
+                      across_,
+                      slices_,
+                      collective::Divider(Form::b_transposed ? slices_ : across_),
+                      b_.data()};
     Kokkos::parallel_for(label_ + "::pack",
                          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, a_.size() + b_.size()),
                          detail::PackFactors<Left, Right>{left, right, a_.size()});
@@ -382,15 +288,10 @@ class WarpgroupGemm {
  private:
   using Workspace = Kokkos::View<collective::FactorPack*, typename Exec::memory_space>;
 
-  std::string label_;
-  std::size_t m_;
-  std::size_t n_;
-  std::size_t k_;
-  std::size_t slices_;  // along k, 16 each
-  collective::MatrixTiles tiles_;
+  using Base::k_, Base::label_, Base::league_, Base::m_, Base::n_, Base::tiles_;
+  std::size_t slices_;      // along k, 16 each
   std::size_t down_ = 0;    // rows of a's panels, including padding
   std::size_t across_ = 0;  // columns of b's panels
-  int league_ = 0;
   Workspace a_;
   Workspace b_;
 };
@@ -399,10 +300,7 @@ class WarpgroupGemm {
 /// allocates, enqueues, and waits.
 template <class Factor, ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
 void warpgroup_gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
-  std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);
-  WarpgroupGemm<Exec, Factor, Form> const product(exec, c.extent(0), c.extent(1), k);
-  product(exec, a, b, c, form);
-  exec.fence("tessera: warpgroup_gemm");  // the workspace is freed at the end of this call
+  multiply_once<WarpgroupGemm<Exec, Factor, Form>>(exec, a, b, c, form, "tessera: warpgroup_gemm");
 }
 
 }  // namespace tessera::kernels

@@ -60,11 +60,11 @@
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
+#include <tessera/kernels/detail/gemm/matrix_unit_gemm.hpp>
 #include <tessera/kernels/detail/gemm/matrix_units.hpp>
+#include <tessera/kernels/detail/gemm/warpgroups.hpp>
 #include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/product_form.hpp>
-#include <tessera/kernels/tensor_gemm.hpp>     // store_four
-#include <tessera/kernels/warpgroup_gemm.hpp>  // require_warpgroups
 
 namespace tessera::kernels {
 
@@ -418,7 +418,10 @@ struct WarpgroupTf32Product {
 /// must not run concurrently, because they share the workspace. If k is 0, c becomes zeros, changed as the form says.
 /// Elements must be in the same range as for Tf32Gemm.
 template <ExecutionSpace Exec, int Terms, class Form = PlainProduct, class Tiling = WarpgroupTf32Tile<Terms>>
-class WarpgroupTf32Gemm {
+class WarpgroupTf32Gemm
+    : public MatrixUnitGemm<WarpgroupTf32Gemm<Exec, Terms, Form, Tiling>, Exec, Form, can_have_units_of_warps<Exec>> {
+  using Base = MatrixUnitGemm<WarpgroupTf32Gemm, Exec, Form, can_have_units_of_warps<Exec>>;
+
  public:
   using Tile = Tiling;
   static_assert(!Form::Load::changes, "Tessera: this kernel reads elements as they are stored: change them first");
@@ -426,35 +429,13 @@ class WarpgroupTf32Gemm {
   /// Throws Skip if the device, or the code that was compiled for it, has no warpgroups.
   WarpgroupTf32Gemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k,
                     std::string label = "tessera::warpgroup_tf32_gemm")
-      : label_(std::move(label)),
-        inner_(k),
-        stages_(tiles_of(k, Tile::depth)),
-        tiles_{.rows = m, .cols = n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 8},
-        league_(league_of(tiles_.count())) {
+      : Base(m, n, k, std::move(label)), stages_(tiles_of(k, Tile::depth)) {
+    this->template cut_into_tiles<Tile>();
     detail::require_warpgroups<WarpgroupTf32Gemm>(exec);
     if (league_ == 0) return;
     across_ = tiles_.across() * Tile::cols;
     b_ = Workspace(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::b"),
                    eighths() * 2 * Terms * across_);
-  }
-
-  /// Enqueues the product. All matrices must be row-major; c must not overlap a or b. Throws std::invalid_argument for
-  /// other extents or strides.
-  template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
-  void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
-                  [[maybe_unused]] Form const& form = {}) const {
-    float* const to = row_major(c, tiles_.rows, tiles_.cols);
-    float const* const left =
-        Form::a_transposed ? row_major(a, inner_, tiles_.rows) : row_major(a, tiles_.rows, inner_);
-    float const* const right =
-        Form::b_transposed ? row_major(b, tiles_.cols, inner_) : row_major(b, inner_, tiles_.cols);
-    if (league_ == 0) return;
-    [[maybe_unused]] bool const by_packs =
-        (Form::a_transposed ? tiles_.rows : inner_) % 4 == 0 && collective::is_aligned_for_packs<4>(left);
-    if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec> && collective::matrix_lanes<Exec> == 32) {
-      if (stages_ > 0) split(exec, right);
-      by_packs ? multiply<4>(exec, left, to, form) : multiply<1>(exec, left, to, form);
-    }
   }
 
   /// Returns the number of float additions per element. With one term it is 1: a matrix unit makes all sums, and their
@@ -476,18 +457,23 @@ class WarpgroupTf32Gemm {
   /// Returns the additional error of an element by underflow with two terms, if elements of a and b are at most this
   /// large: see lost_by_underflow_of_tf32().
   [[nodiscard]] double lost_by_underflow(double largest_of_a, double largest_of_b) const {
-    return lost_by_underflow_of_tf32(inner_, largest_of_a, largest_of_b);
+    return lost_by_underflow_of_tf32(k_, largest_of_a, largest_of_b);
   }
 
   // Public because a device kernel may not be launched from a private function.
+  void enqueue(Exec const& exec, float const* a, float const* b, float* c, Form const& form) const {
+    if (stages_ > 0) split(exec, b);
+    bool const by_packs = (Form::a_transposed ? m_ : k_) % 4 == 0 && collective::is_aligned_for_packs<4>(a);
+    by_packs ? multiply<4>(exec, a, c, form) : multiply<1>(exec, a, c, form);
+  }
   void split(Exec const& exec, float const* b) const {
     std::size_t const calls = eighths() * across_;
     Kokkos::parallel_for(label_ + "::split", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, calls),
                          detail::PackTerms<Terms>{.from = b,
-                                                  .k = inner_,
-                                                  .cols = tiles_.cols,
-                                                  .next_k = Form::b_transposed ? 1 : tiles_.cols,
-                                                  .next_col = Form::b_transposed ? inner_ : 1,
+                                                  .k = k_,
+                                                  .cols = n_,
+                                                  .next_k = Form::b_transposed ? 1 : n_,
+                                                  .next_col = Form::b_transposed ? k_ : 1,
                                                   .padded = across_,
                                                   .divider = collective::Divider(across_),
                                                   .packed = b_.data()});
@@ -497,11 +483,9 @@ class WarpgroupTf32Gemm {
     using Product = detail::WarpgroupTf32Product<Exec, lane::On<Exec, collective::AnyWarpgroup::lanes>, Tile,
                                                  collective::Warpgroup<collective::Tf32>,
                                                  collective::HardwareCopiesPastL1, Form, Width>;
-    bool const by_packs = tiles_.cols % 4 == 0 && collective::is_aligned_for_packs<4>(c);
-    Product const product{a, b_.data(), c, inner_, across_, static_cast<int>(stages_), tiles_, form.store, by_packs};
-    typename Product::Policy const policy(exec, league_, Tile::threads,
-                                          lane::vector_length<Exec>(collective::AnyWarpgroup::lanes));
-    Kokkos::parallel_for(label_, with_scratch(policy, Product::scratch_bytes()), product);
+    bool const by_packs = n_ % 4 == 0 && collective::is_aligned_for_packs<4>(c);
+    this->template launch<Tile>(
+        exec, Product{a, b_.data(), c, k_, across_, static_cast<int>(stages_), tiles_, form.store, by_packs});
   }
 
  private:
@@ -509,11 +493,8 @@ class WarpgroupTf32Gemm {
 
   [[nodiscard]] std::size_t eighths() const { return stages_ * Tile::eighths; }
 
-  std::string label_;
-  std::size_t inner_;
-  std::size_t stages_;  // along k
-  collective::MatrixTiles tiles_;
-  int league_;
+  using Base::k_, Base::label_, Base::league_, Base::m_, Base::n_, Base::tiles_;
+  std::size_t stages_;      // along k
   std::size_t across_ = 0;  // columns of b's panels, including padding
   Workspace b_;
 };
@@ -521,10 +502,7 @@ class WarpgroupTf32Gemm {
 /// c = a b (see WarpgroupTf32Gemm); c must not overlap a or b. For a single use: it allocates, enqueues, and waits.
 template <int Terms, ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
 void warpgroup_tf32_gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
-  std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);
-  WarpgroupTf32Gemm<Exec, Terms, Form> const product(exec, c.extent(0), c.extent(1), k);
-  product(exec, a, b, c, form);
-  exec.fence("tessera: warpgroup_tf32_gemm");  // the workspace is freed at the end of this call
+  multiply_once<WarpgroupTf32Gemm<Exec, Terms, Form>>(exec, a, b, c, form, "tessera: warpgroup_tf32_gemm");
 }
 
 }  // namespace tessera::kernels

@@ -11,6 +11,11 @@
 
 namespace tessera::kernels {
 
+/// Whether a space may have units of 32 lanes.
+template <class Exec>
+inline constexpr bool can_have_units_of_warps =
+    is_gpu<Exec> && collective::can_have_matrix_units<Exec> && collective::matrix_lanes<Exec> == 32;
+
 /// Returns `exec` if its device has matrix units; otherwise throws Skip.
 template <ExecutionSpace Exec>
 Exec const& require_matrix_units(Exec const& exec) {

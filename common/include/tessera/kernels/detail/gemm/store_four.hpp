@@ -1,0 +1,37 @@
+#pragma once
+/// \file
+/// The role `store` of products on matrix units: a lane's sums are groups of four neighbours in a row of c.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+
+#include <tessera/collective/pack.hpp>
+#include <tessera/core/unroll.hpp>
+
+namespace tessera::kernels::detail {
+
+/// Stores up to four neighbouring sums of a row of c, from column `col` on, as the form says. `by_packs`: the row
+/// length is a multiple of four, and the elements are aligned for one access.
+template <class Store>
+KOKKOS_INLINE_FUNCTION void store_four(float* to, std::size_t col, int count, collective::Pack<float, 4> four,
+                                       Store const& store, bool by_packs) {
+  TESSERA_UNROLL
+  for (int e = 0; e < 4; ++e) {
+    if (e >= count) continue;
+    if constexpr (Store::changes) {
+      four[e] = Store::finished(four[e], store.of_column(col + static_cast<std::size_t>(e)));
+    }
+    if constexpr (Store::adds) four[e] += to[e];
+  }
+  if (by_packs) {
+    collective::pack_at<4>(to) = four;
+  } else {
+    TESSERA_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      if (e < count) to[e] = four[e];
+    }
+  }
+}
+
+}  // namespace tessera::kernels::detail
