@@ -4,6 +4,13 @@
 /// rounded to Half or BFloat16, and sums are floats. About ten times as fast as Gemm on a GPU, with the accuracy of the
 /// factors' 11 or 8 bits.
 ///
+///     pack       a, b  -->  rounded blocks in memory                            the first kernel
+///     ------------------------------------------------------------------------------------------
+///     load       a stage of blocks  -->  scratch, some stages ahead  <--+       the second kernel
+///     load       blocks of a and of b  -->  registers                   |
+///     multiply   sums += a x b  ----------------------------------------+       for each stage
+///     store      sums  -->  c, as the form says
+///
 /// Two launches. The first one rounds a and b and writes them to a workspace, in the order in which lanes hold them:
 ///
 ///     block      16 x 16 elements, 8 factors per lane: 16 bytes (with 64 lanes 4 factors, 8 bytes)
@@ -267,12 +274,14 @@ struct PackedProduct {
       slot = slot + 1 == Tile::stages ? 0 : slot + 1;
       next = next + 1 == Tile::stages ? 0 : next + 1;
     }
-    write(team, lanes, place, sums);
+    store_tile(team, lanes, place, sums);
     leave_scratch(team);
   }
 
  private:
   using Sum = typename Unit::C;
+
+  // ---- load
 
   // The source and place in a stage of a lane's first pack; its other packs are at fixed distances.
   struct Source {
@@ -349,6 +358,8 @@ struct PackedProduct {
     }
   }
 
+  // ---- multiply
+
   // Adds the products of a slice to this thread's sums.
   KOKKOS_FUNCTION static void multiply(Member const& team, Lanes const& lanes,
                                        Value<typename Unit::A> const (&left)[strips], Words const* slice,
@@ -368,9 +379,11 @@ struct PackedProduct {
     }
   }
 
+  // ---- store
+
   // Stores the sums that lie in the matrix c.
-  KOKKOS_FUNCTION void write(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
-                             Value<Sum> (&sums)[strips][panels]) const {
+  KOKKOS_FUNCTION void store_tile(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
+                                  Value<Sum> (&sums)[strips][panels]) const {
     int const first_row = team.team_rank() / Tile::across * strips * 16;
     int const first_col = team.team_rank() % Tile::across * Tile::pairs * 16;
     TESSERA_UNROLL

@@ -4,6 +4,11 @@
 /// or, with two terms per factor, with float accuracy. Asynchronous copies load factors to scratch two slices of k
 /// ahead.
 ///
+///     load       a slice of a and of b  -->  scratch, some slices ahead  <--+
+///     load       their elements, split into terms  -->  registers           |
+///     multiply   sums += a x b, small terms first  -------------------------+    for each slice, 16 of k
+///     store      sums  -->  c, as the form says
+///
 /// A team computes a tile of c. Each of its threads (a warp) computes a part of the tile, with sums in its lanes'
 /// registers:
 ///
@@ -176,13 +181,15 @@ struct Tf32Product {
       stage = stage + 1 == Tile::stages ? 0 : stage + 1;
       next = next + 1 == Tile::stages ? 0 : next + 1;
     }
-    write(team, lanes, place, sums);
+    store_tile(team, lanes, place, sums);
     leave_scratch(team);
   }
 
  private:
   using Sums = Value<C>;
   static constexpr int bytes = Width * static_cast<int>(sizeof(float));
+
+  // ---- load
 
   // The place of row k in a slice whose rows are k. place_of(k + l) = place_of(k) + place_of(l) if l is a multiple of a
   // power of two above k.
@@ -286,14 +293,9 @@ struct Tf32Product {
     }
   }
 
-  // Adds the products of a slice to this thread's sums.
-  KOKKOS_FUNCTION void multiply(Member const& team, Lanes const& lanes, float const* slice,
-                                Sums (&sums)[strips][panels]) const {
-    float const* const slice_a =
-        slice + team.team_rank() / Tile::across * Tile::thread_rows * (a_transposed ? 1 : Tile::depth);
-    float const* const slice_b = slice + floats_of_a + team.team_rank() % Tile::across * Tile::thread_cols;
-    Value<B> high_b[2][panels];  // for both products
-    Value<B> low_b[2][panels];
+  // Reads this thread's columns of a slice of b, for both products, and splits them into terms.
+  KOKKOS_FUNCTION static void load_right(Lanes const& lanes, float const* slice_b, Value<B> (&high_b)[2][panels],
+                                         Value<B> (&low_b)[2][panels]) {
     TESSERA_UNROLL
     for (int j = 0; j < panels; j += 4) {
       TESSERA_UNROLL
@@ -314,36 +316,53 @@ struct Tf32Product {
             high[0], high[1], high[2], high[3], low[0], low[1], low[2], low[3]);
       }
     }
+  }
+  // Reads a strip of this thread's rows of a slice of a, for both products, and splits them into terms.
+  KOKKOS_FUNCTION static void load_left(Lanes const& lanes, float const* slice_a, int s, Value<A> (&high_a)[2],
+                                        Value<A> (&low_a)[2]) {
+    lanes.each(
+        [&](int lane, A& high_0, A& high_1, A& low_0, A& low_1) {
+          if constexpr (a_transposed) {
+            TESSERA_UNROLL
+            for (int e = 0; e < 4; ++e) {
+              auto const x = collective::pack_at<Unit::groups>(slice_a + (Unit::four_of(lane) + 4 * e) * Tile::pitch_a +
+                                                               s * Unit::rows + Unit::line_of(lane) * Unit::groups);
+              for (int r = 0; r < Unit::groups; ++r) {
+                int const i = r + e % 2 * Unit::groups;
+                e < 2 ? collective::split_to_tf32<Terms>(x[r], high_0.at[i], low_0.at[i])
+                      : collective::split_to_tf32<Terms>(x[r], high_1.at[i], low_1.at[i]);
+              }
+            }
+          } else {
+            for (int r = 0; r < Unit::groups; ++r) {
+              int const row = s * Unit::rows + Unit::line_of(lane) + Unit::lines * r;
+              Pack const x = collective::pack_at<4>(slice_a + row * Tile::depth + Unit::four_of(lane) * 4);
+              collective::split_to_tf32<Terms>(x[0], high_0.at[r], low_0.at[r]);
+              collective::split_to_tf32<Terms>(x[1], high_0.at[Unit::groups + r], low_0.at[Unit::groups + r]);
+              collective::split_to_tf32<Terms>(x[2], high_1.at[r], low_1.at[r]);
+              collective::split_to_tf32<Terms>(x[3], high_1.at[Unit::groups + r], low_1.at[Unit::groups + r]);
+            }
+          }
+        },
+        high_a[0], high_a[1], low_a[0], low_a[1]);
+  }
+
+  // ---- multiply
+
+  // Adds the products of a slice to this thread's sums.
+  KOKKOS_FUNCTION void multiply(Member const& team, Lanes const& lanes, float const* slice,
+                                Sums (&sums)[strips][panels]) const {
+    float const* const slice_a =
+        slice + team.team_rank() / Tile::across * Tile::thread_rows * (a_transposed ? 1 : Tile::depth);
+    float const* const slice_b = slice + floats_of_a + team.team_rank() % Tile::across * Tile::thread_cols;
+    Value<B> high_b[2][panels];
+    Value<B> low_b[2][panels];
+    load_right(lanes, slice_b, high_b, low_b);
     TESSERA_UNROLL
     for (int s = 0; s < strips; ++s) {
       Value<A> high_a[2];
       Value<A> low_a[2];
-      lanes.each(
-          [&](int lane, A& high_0, A& high_1, A& low_0, A& low_1) {
-            if constexpr (a_transposed) {
-              TESSERA_UNROLL
-              for (int e = 0; e < 4; ++e) {
-                auto const x =
-                    collective::pack_at<Unit::groups>(slice_a + (Unit::four_of(lane) + 4 * e) * Tile::pitch_a +
-                                                      s * Unit::rows + Unit::line_of(lane) * Unit::groups);
-                for (int r = 0; r < Unit::groups; ++r) {
-                  int const i = r + e % 2 * Unit::groups;
-                  e < 2 ? collective::split_to_tf32<Terms>(x[r], high_0.at[i], low_0.at[i])
-                        : collective::split_to_tf32<Terms>(x[r], high_1.at[i], low_1.at[i]);
-                }
-              }
-            } else {
-              for (int r = 0; r < Unit::groups; ++r) {
-                int const row = s * Unit::rows + Unit::line_of(lane) + Unit::lines * r;
-                Pack const x = collective::pack_at<4>(slice_a + row * Tile::depth + Unit::four_of(lane) * 4);
-                collective::split_to_tf32<Terms>(x[0], high_0.at[r], low_0.at[r]);
-                collective::split_to_tf32<Terms>(x[1], high_0.at[Unit::groups + r], low_0.at[Unit::groups + r]);
-                collective::split_to_tf32<Terms>(x[2], high_1.at[r], low_1.at[r]);
-                collective::split_to_tf32<Terms>(x[3], high_1.at[Unit::groups + r], low_1.at[Unit::groups + r]);
-              }
-            }
-          },
-          high_a[0], high_a[1], low_a[0], low_a[1]);
+      load_left(lanes, slice_a, s, high_a, low_a);
       if constexpr (Terms == 1) {
         for (int product = 0; product < 2; ++product) {
           for (int j = 0; j < panels; ++j) {
@@ -384,6 +403,8 @@ struct Tf32Product {
     }
   }
 
+  // ---- store
+
   // Returns the row (0 .. 15) of a lane's i-th sum.
   [[nodiscard]] KOKKOS_FUNCTION static int row_of_sum(int lane, int i) {
     int const row = Unit::row_of_c(lane, i);
@@ -391,8 +412,8 @@ struct Tf32Product {
   }
 
   // Stores the sums that lie in the matrix c.
-  KOKKOS_FUNCTION void write(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
-                             Sums (&sums)[strips][panels]) const {
+  KOKKOS_FUNCTION void store_tile(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
+                                  Sums (&sums)[strips][panels]) const {
     int const first_row = team.team_rank() / Tile::across * Tile::thread_rows;
     int const first_col = team.team_rank() % Tile::across * Tile::thread_cols;
     TESSERA_UNROLL

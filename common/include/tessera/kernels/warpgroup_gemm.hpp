@@ -4,6 +4,12 @@
 /// (kernels/tensor_gemm.hpp), with the same error bound, using instructions that only GPUs of compute capability 9.0
 /// have. They read factors from scratch instead of registers, and compute 64 x 128 sums at a time.
 ///
+///     pack       a, b  -->  rounded panels in memory                            the first kernel
+///     ------------------------------------------------------------------------------------------
+///     load       a stage of panels  -->  scratch, three stages ahead  <--+      the second kernel
+///     multiply   sums += a x b; waits for the previous stage's  ---------+      for each stage
+///     store      sums  -->  c, as the form says
+///
 /// Two launches. The first one rounds a and b and writes them to a workspace, as panels of 16 of k
 /// (collective/warpgroup.hpp):
 ///
@@ -177,11 +183,13 @@ struct WarpgroupProduct {
       next = next + 1 == Tile::stages ? 0 : next + 1;
     }
     products.template wait<0>();
-    write(team, lanes, place, sums);
+    store_tile(team, lanes, place, sums);
     leave_scratch(team);
   }
 
  private:
+  // ---- load
+
   // Starts the copies of a stage, if there is one.
   KOKKOS_FUNCTION void start(Member const& team, Lanes const& lanes, Copies const& copies,
                              collective::MatrixTiles::Place const& place, int stage, FactorPack* to) const {
@@ -208,9 +216,11 @@ struct WarpgroupProduct {
     }
   }
 
+  // ---- store
+
   // Stores the sums that lie in the matrix c.
-  KOKKOS_FUNCTION void write(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
-                             Value<Sums> (&sums)[strips]) const {
+  KOKKOS_FUNCTION void store_tile(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
+                                  Value<Sums> (&sums)[strips]) const {
     TESSERA_UNROLL
     for (int s = 0; s < strips; ++s) {
       lanes.each(

@@ -4,6 +4,13 @@
 /// (kernels/tf32_gemm.hpp), with the same accuracy, using instructions that only GPUs of compute capability 9.0 have
 /// (collective/warpgroup.hpp).
 ///
+///     pack       b  -->  terms, as panels in memory                                    the first kernel
+///     -------------------------------------------------------------------------------------------------
+///     load       panels of b and pieces of a  -->  scratch, some stages ahead  <--+    the second kernel
+///     load       a piece of a, split into terms  -->  registers                   |
+///     multiply   sums += a x b, small terms first  -------------------------------+    for each stage
+///     store      sums  -->  c, as the form says
+///
 /// Two launches. The first one splits b into terms and writes them to a workspace, as panels of 8 of k:
 ///
 ///     packed b   [k / 8][term][2][n] packs of 4 of k: first the even k, then the odd ones; columns reordered
@@ -269,11 +276,13 @@ struct WarpgroupTf32Product {
     }
     products.template wait<0>();
     if constexpr (terms == 2) add(lanes, own, sums[1]);
-    write(team, lanes, place, sums);
+    store_tile(team, lanes, place, sums);
     leave_scratch(team);
   }
 
  private:
+  // ---- load
+
   // The places of a stage's panels in scratch: first the early panels of all stages in scratch, then the late panels.
   struct Panels {
     FactorPack* packs;
@@ -383,6 +392,8 @@ struct WarpgroupTf32Product {
         high, low);
   }
 
+  // ---- multiply
+
   KOKKOS_FUNCTION static void add(Lanes const& lanes, Sums& more, Sums& sums) {
     lanes.each(
         [](int, collective::WarpgroupSums const& one, collective::WarpgroupSums& to) {
@@ -392,9 +403,11 @@ struct WarpgroupTf32Product {
         more, sums);
   }
 
+  // ---- store
+
   // Stores the sums that lie in the matrix c.
-  KOKKOS_FUNCTION void write(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
-                             Sums (&sums)[2]) const {
+  KOKKOS_FUNCTION void store_tile(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
+                                  Sums (&sums)[2]) const {
     TESSERA_UNROLL
     for (int s = 0; s < 2; ++s) {
       lanes.each(
