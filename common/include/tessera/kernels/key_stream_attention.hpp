@@ -477,11 +477,7 @@ struct KeyStream {
                 collective::pack_at<Width>(row + col) = values;
               }
             }
-            if (lane == 0 && !task.answers()) {
-              std::size_t const at = static_cast<std::size_t>(piece) * task.queries + first_query + q;
-              task.largest[at] = all.max;
-              task.total[at] = all.sum;
-            }
+            if (lane == 0) task.keep(first_query + q, piece, all);
           },
           sums);
     }

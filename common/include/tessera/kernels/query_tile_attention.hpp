@@ -324,11 +324,7 @@ struct QueryTile {
                 }
               }
             }
-            if (lane == 0 && !task.answers()) {
-              std::size_t const at = static_cast<std::size_t>(piece) * task.queries + query;
-              task.largest[at] = all.max;
-              task.total[at] = all.sum;
-            }
+            if (lane == 0) task.keep(query, piece, all);
           },
           largest, sums);
     }

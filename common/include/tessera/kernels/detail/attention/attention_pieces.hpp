@@ -85,6 +85,13 @@ struct AttentionTask {
   [[nodiscard]] KOKKOS_FUNCTION T* row(std::size_t query, int piece) const {
     return answers() ? out + query * dim : means + (static_cast<std::size_t>(piece) * queries + query) * dim;
   }
+  /// Stores the largest score and the total of a query and piece, unless answers().
+  KOKKOS_FUNCTION void keep(std::size_t query, int piece, collective::OnlineSum<T> const& all) const {
+    if (answers()) return;
+    std::size_t const at = static_cast<std::size_t>(piece) * queries + query;
+    largest[at] = all.max;
+    total[at] = all.sum;
+  }
 };
 
 /// A sum and the rounding error of its additions.

@@ -19,6 +19,7 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
+#include <tessera/kernels/detail/gemm/product_of_tiles.hpp>
 #include <tessera/kernels/product_form.hpp>
 
 namespace tessera::kernels {
@@ -47,7 +48,9 @@ using collective::vector_bytes;
 ///
 /// Scratch level 1: team_bytes() per team, thread_bytes() per thread. Barriers: two per `depth` of k.
 template <class Exec, class T, class Shape, class Form = PlainProduct>
-class ProductPanel {
+class ProductPanel : public ProductOfTiles<T, Form> {
+  using Base = ProductOfTiles<T, Form>;
+
  public:
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
@@ -57,14 +60,10 @@ class ProductPanel {
   static constexpr int cols = 2 * width;
   static constexpr int depth = Shape::depth;
 
-  /// \param tiles of c; their columns are a multiple of `cols`
-  ProductPanel(T const* a, T const* b, T* c, KParts const& k, collective::MatrixTiles const& tiles,
-               Form const& form = {})
-      : a_(a), b_(b), c_(c), k_(k), tiles_(tiles), form_(form) {}
+  using Base::Base;  // the columns of its tiles are a multiple of `cols`
 
   [[nodiscard]] std::size_t team_bytes() const { return Scratch::shmem_size(depth * tiles_.tile_cols / width); }
   [[nodiscard]] static std::size_t thread_bytes() { return Scratch::shmem_size(strip_lines); }
-  [[nodiscard]] int league_size() const { return league_of(tiles_.count() * static_cast<std::size_t>(k_.count)); }
 
   /// Returns the longest chain of roundings of an element: the products of a step, then the steps.
   [[nodiscard]] static double rounding_steps(std::size_t k) {
@@ -202,12 +201,7 @@ class ProductPanel {
     }
   }
 
-  T const* a_;
-  T const* b_;
-  T* c_;
-  KParts k_;
-  collective::MatrixTiles tiles_;
-  Form form_;
+  using Base::a_, Base::b_, Base::c_, Base::k_, Base::tiles_, Base::form_;
 };
 
 }  // namespace detail

@@ -27,6 +27,7 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
+#include <tessera/kernels/detail/gemm/product_of_tiles.hpp>
 #include <tessera/kernels/detail/gemm/product_tile.hpp>
 #include <tessera/kernels/product_form.hpp>
 
@@ -134,7 +135,8 @@ class StreamedOperand {
 /// at the end. Copies: the hardware's, or a mock for tests.
 template <class Exec, class T, class Shape, class Form = PlainProduct,
           collective::AsyncCopies Copies = collective::HardwareCopies>
-class ProductStream {
+class ProductStream : public ProductOfTiles<T, Form> {
+  using Base = ProductOfTiles<T, Form>;
   static_assert(!Form::Load::changes, "Tessera: what is copied to scratch past the registers cannot change on the way");
   static_assert(Shape::stages >= 2, "Tessera: one slice is multiplied while another one is on its way");
   static_assert(Shape::groups == 1 || Shape::groups == 2, "Tessera: one or two groups of lanes share a slice");
@@ -144,15 +146,9 @@ class ProductStream {
   using Member = typename Policy::member_type;
 
   ProductStream(T const* a, T const* b, T* c, std::size_t m, std::size_t n, KParts const& k, Form const& form = {})
-      : a_(a),
-        b_(b),
-        c_(c),
-        k_(k),
-        tiles_{.rows = m, .cols = n, .tile_rows = Shape::rows, .tile_cols = Shape::cols},
-        form_(form) {}
+      : Base(a, b, c, k, {.rows = m, .cols = n, .tile_rows = Shape::rows, .tile_cols = Shape::cols}, form) {}
 
   [[nodiscard]] static std::size_t scratch_bytes() { return Scratch::shmem_size(Shape::stages * slice_size / pack); }
-  [[nodiscard]] int league_size() const { return league_of(tiles_.count() * static_cast<std::size_t>(k_.count)); }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Scratch const scratch(team.team_scratch(0), Shape::stages * slice_size / pack);
@@ -299,12 +295,7 @@ class ProductStream {
     }
   }
 
-  T const* a_;
-  T const* b_;
-  T* c_;
-  KParts k_;
-  collective::MatrixTiles tiles_;
-  Form form_;
+  using Base::a_, Base::b_, Base::c_, Base::k_, Base::tiles_, Base::form_;
   T one_ = 1;  // see TileLane::store
 };
 

@@ -22,6 +22,7 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
+#include <tessera/kernels/detail/gemm/product_of_tiles.hpp>
 #include <tessera/kernels/product_form.hpp>
 
 namespace tessera::kernels {
@@ -168,21 +169,17 @@ struct TileLane {
 /// Scratch level 0: scratch_bytes(). Barriers: one before the first step, one after each step but the last. Factors
 /// past the end of k are zero and add nothing; sums past the end of m or n are not stored.
 template <class Exec, class T, class Shape, int Width, class Form = PlainProduct>
-class ProductTile {
+class ProductTile : public ProductOfTiles<T, Form> {
+  using Base = ProductOfTiles<T, Form>;
+
  public:
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Shape::lanes, Shape::teams>>;
   using Member = typename Policy::member_type;
 
   ProductTile(T const* a, T const* b, T* c, std::size_t m, std::size_t n, KParts const& k, Form const& form = {})
-      : a_(a),
-        b_(b),
-        c_(c),
-        k_(k),
-        tiles_{.rows = m, .cols = n, .tile_rows = Shape::rows, .tile_cols = Shape::cols},
-        form_(form) {}
+      : Base(a, b, c, k, {.rows = m, .cols = n, .tile_rows = Shape::rows, .tile_cols = Shape::cols}, form) {}
 
   [[nodiscard]] static std::size_t scratch_bytes() { return Scratch::shmem_size(2 * half / pack); }
-  [[nodiscard]] int league_size() const { return league_of(tiles_.count() * static_cast<std::size_t>(k_.count)); }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Scratch const scratch(team.team_scratch(0), 2 * half / pack);
@@ -320,12 +317,7 @@ class ProductTile {
     }
   }
 
-  T const* a_;
-  T const* b_;
-  T* c_;
-  KParts k_;
-  collective::MatrixTiles tiles_;
-  Form form_;
+  using Base::a_, Base::b_, Base::c_, Base::k_, Base::tiles_, Base::form_;
   T one_ = 1;  // see TileLane::store
 };
 
