@@ -70,8 +70,9 @@ struct WindowFoldBody {
 /// out[i] = op(in[max(0, i - window + 1)] .. in[i]), or this value divided by the number of elements in the window.
 ///
 /// `Op` is a commutative operator of collective/operators.hpp. Construct it once; it allocates nothing. A call only
-/// enqueues (ArrayKernel lists the accepted Views); calls on one object may run concurrently. On a GPU, arrays that are
-/// not aligned to 16 bytes are accessed element by element.
+/// enqueues; calls on one object may run concurrently. `in` and `out` must not overlap; a call throws
+/// std::invalid_argument if one is strided or does not have n elements. On a GPU, arrays that are not aligned to 16
+/// bytes are accessed element by element.
 template <ExecutionSpace Exec, class T, collective::OperatorOn<T> Op, class Tuning = WindowTuning<Exec, T>>
 class WindowFold : public ArrayKernel<WindowFold<Exec, T, Op, Tuning>, Exec, T> {
   using Base = ArrayKernel<WindowFold, Exec, T>;

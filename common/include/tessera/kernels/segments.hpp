@@ -349,8 +349,8 @@ struct SegmentRangeKernel {
 ///
 /// Construct it once: chooses teams, allocates nothing. Throws Skip if the space cannot provide such teams. Throws
 /// std::invalid_argument if a segment is longer than longest_segment, or if the array is one segment and the rule folds
-/// whole segments. A call only enqueues (ArrayKernel lists the accepted Views); calls on one object may run
-/// concurrently.
+/// whole segments. A call only enqueues; calls on one object may run concurrently. `in` and `out` must not overlap; a
+/// call throws std::invalid_argument if one is strided or does not have n elements.
 template <ExecutionSpace Exec, collective::SegmentRule Rule, class Tuning = SegmentTuning<Exec, typename Rule::Element>>
 class SegmentLanes : public ArrayKernel<SegmentLanes<Exec, Rule, Tuning>, Exec, typename Rule::Element> {
   using T = typename Rule::Element;

@@ -139,8 +139,9 @@ struct ScratchStencilKernel {
 /// out[i] = stencil(in[i], in[i + 1] ...), for the elements in the segment of in[i]. Lanes hold rows of packs in
 /// registers and exchange the elements that their neighbours need: no scratch, no barriers.
 ///
-/// Construct it once: chooses teams and tiles, allocates nothing, may throw Skip. A call only enqueues (ArrayKernel
-/// lists the accepted Views); calls on one object may run concurrently.
+/// Construct it once: chooses teams and tiles, allocates nothing, may throw Skip. A call only enqueues; calls on one
+/// object may run concurrently. `in` and `out` must not overlap; a call throws std::invalid_argument if one is strided
+/// or does not have n elements.
 template <ExecutionSpace Exec, class T, class Stencil, class Tuning = StencilTuning<Exec, T>>
 class LaneStencil : public ArrayKernel<LaneStencil<Exec, T, Stencil, Tuning>, Exec, T> {
   using Base = ArrayKernel<LaneStencil, Exec, T>;

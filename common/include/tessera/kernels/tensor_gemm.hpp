@@ -450,6 +450,9 @@ inline constexpr double error_of_factors =
 /// c = a b for a [m, k], b [k, n] and c [m, n] of floats, with factors rounded to `Factor`. Depending on the form, a is
 /// given as [k, m] or b as [n, k].
 ///
+/// All matrices must be row-major; c must not overlap a or b. A call throws std::invalid_argument for other extents or
+/// strides.
+///
 /// The constructor allocates the workspace, 2 (m k + k n) bytes plus the padding of tiles at the edges. Calls only
 /// enqueue: two launches, none if c is empty. Calls of one object must not run concurrently, because they share the
 /// workspace. If k is 0, c becomes zeros, changed as the form says. Underflow of a product of factors, and factors

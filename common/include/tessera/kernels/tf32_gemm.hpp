@@ -446,6 +446,9 @@ struct Tf32Product {
 /// as they are stored (kernels/product_form.hpp). Forms with b transposed, or with elements that change as they are
 /// loaded, are not supported.
 ///
+/// All matrices must be row-major; c must not overlap a or b. A call throws std::invalid_argument for other extents or
+/// strides.
+///
 /// Calls only enqueue: one launch, none if c is empty. Calls of one object may run concurrently. If k is 0, c becomes
 /// zeros, changed as the form says. Elements must be 0 or have magnitudes of 2^-50 to 2^126: beyond that range tf32 may
 /// round to infinity, and products of terms may underflow.

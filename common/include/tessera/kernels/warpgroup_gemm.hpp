@@ -239,6 +239,9 @@ struct WarpgroupProduct {
 /// on the form, a is given as [k, m] or b as [n, k]. error_of_factors and error_of_unit_sums (kernels/tensor_gemm.hpp)
 /// bound the error.
 ///
+/// All matrices must be row-major; c must not overlap a or b. A call throws std::invalid_argument for other extents or
+/// strides.
+///
 /// The constructor allocates the workspace, 2 (m k + k n) bytes plus the padding of tiles at the edges; it launches a
 /// small kernel and waits. Calls only enqueue: two launches, none if c is empty. Calls of one object must not run
 /// concurrently, because they share the workspace. If k is 0, c becomes zeros, changed as the form says. Factors have

@@ -426,6 +426,9 @@ struct WarpgroupTf32Product {
 /// accuracy). Depending on the form, a or b is stored transposed, and sums change as they are stored
 /// (kernels/product_form.hpp). Forms that change elements as they are loaded are not supported.
 ///
+/// All matrices must be row-major; c must not overlap a or b. A call throws std::invalid_argument for other extents or
+/// strides.
+///
 /// The constructor allocates the workspace, 4 Terms k n bytes plus the padding of tiles at the edges; it launches a
 /// small kernel and waits. Calls only enqueue: two launches (one if k is 0, none if c is empty). Calls of one object
 /// must not run concurrently, because they share the workspace. If k is 0, c becomes zeros, changed as the form says.
