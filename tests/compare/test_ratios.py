@@ -13,7 +13,10 @@ sys.dont_write_bytecode = True
 
 import made_reports  # noqa: E402
 import ratios  # noqa: E402
-from made_reports import report  # noqa: E402
+
+
+def report(rows, **more):
+    return made_reports.report([{"unit": "multiply_add", "unit_products": 1, **row} for row in rows], **more)
 
 
 def table_of(*documents):
@@ -67,31 +70,30 @@ class Ratios(unittest.TestCase):
         self.assertEqual(text({"axis": 0, "bins": 7, "exclusive": True}), "2^24 --axis 0 --bins 7 --exclusive True")
 
     def test_rows_that_do_less_do_not_count(self):
-        less = [("matmul", f"tensor_{of}") for of in ("tf32", "fp16", "bf16")]
-        less += [("matmul", f"warpgroup_{of}") for of in ("tf32", "fp16", "bf16")]
-        less += [("attention", "fused_tensor"), ("layernorm_linear", "fused_tensor")]
-        for app, variant in less:
+        for less in ({"unit": "tf32"}, {"unit": "half"}, {"unit": "bfloat16"}, {"elements": 2**23}):
             rows = [
-                {"app": app, "variant": variant, "seconds": 1e-3},
-                {"app": app, "variant": "whole", "seconds": 2e-3},
-                {"app": app, "variant": "peer", "level": "library", "seconds": 1e-3},
+                {"app": "matmul", "variant": "less", "seconds": 1e-3, **less},
+                {"app": "matmul", "variant": "whole", "seconds": 2e-3, "elements": 2**24},
+                {"app": "matmul", "variant": "peer", "level": "library", "seconds": 1e-3, "elements": 2**24},
             ]
-            self.assertIn("`whole`", table_of(report(rows))[0], variant)
+            self.assertIn("`whole`", table_of(report(rows))[0], less)
+        rows[0].update(unit="tf32", unit_products=3, elements=2**24)
+        self.assertIn("`less`", table_of(report(rows))[0])
+
+    def test_an_older_report_does_not_say_what_its_rows_round(self):
+        with self.assertRaises(ratios.UserError):
+            table_of(made_reports.report(OURS))
 
     def test_a_peer_in_bfloat16_stands_beside_what_rounds_to_it(self):
-        for app, ours, peer in (
-            ("matmul", "warpgroup_bf16", "cublas_bf16"),
-            ("attention", "fused_tensor", "cudnn_bf16"),
-        ):
-            rows = [
-                {"app": app, "variant": ours, "seconds": 2e-3},
-                {"app": app, "variant": "whole", "seconds": 1e-3},
-                {"app": app, "variant": "tensor_fp16", "seconds": 1e-3},
-                {"app": app, "variant": peer, "level": "library", "seconds": 1e-3},
-            ]
-            (line,) = table_of(report(rows))
-            self.assertIn(f"`{ours}`", line)
-            self.assertTrue(line.endswith("| 0.50 |"), line)
+        rows = [
+            {"app": "matmul", "variant": "warpgroup_bf16", "seconds": 2e-3, "unit": "bfloat16"},
+            {"app": "matmul", "variant": "whole", "seconds": 1e-3},
+            {"app": "matmul", "variant": "tensor_fp16", "seconds": 1e-3, "unit": "half"},
+            {"app": "matmul", "variant": "cublas_bf16", "level": "library", "seconds": 1e-3},
+        ]
+        (line,) = table_of(report(rows))
+        self.assertIn("`warpgroup_bf16`", line)
+        self.assertTrue(line.endswith("| 0.50 |"), line)
 
     def test_what_a_peer_restores_has_no_ratio(self):
         rows = [

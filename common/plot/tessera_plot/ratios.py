@@ -58,30 +58,12 @@ def rate(row, seconds):
     return f"{by_flops / 1e12:.3g} TFLOP/s" if of_peak > of_memory else f"{by_bytes / 1e9:.4g} GB/s"
 
 
-# Rows of ours that do less than the others of their mini-app, and so are set beside no library.
-LESS = {
-    ("partition", "compact"): "writes the left side alone",
-    ("matmul", "tensor_tf32"): "rounds factors to 11 bits",
-    ("matmul", "tensor_fp16"): "rounds factors to 11 bits",
-    ("matmul", "tensor_bf16"): "rounds factors to 8 bits",
-    ("matmul", "warpgroup_tf32"): "rounds factors to 11 bits",
-    ("matmul", "warpgroup_fp16"): "rounds factors to 11 bits",
-    ("matmul", "warpgroup_bf16"): "rounds factors to 8 bits",
-    ("layernorm_linear", "fused_tensor"): "rounds factors to 8 bits",
-    ("attention", "fused_tensor"): "rounds factors to 8 bits",
-}
-
-
-# Rows of ours that round factors to bfloat16 as these peers' inputs are rounded.
-SHORT = {"_bf16": ("tensor_bf16", "warpgroup_bf16", "fused_tensor")}
-
-
 def rivals_of(peer, rows):
-    """Our rows that do what a peer does: all but those that do less; for a peer in bfloat16 those alone that round to it."""
-    for ending, variants in SHORT.items():
-        if peer.variant.endswith(ending):
-            return [row for row in rows if row.variant in variants]
-    return [row for row in rows if (row.case.app, row.variant) not in LESS]
+    """Our rows that do what a peer does: they write no fewer elements, and do not round their factors. For a peer in bfloat16 they
+    are the rows that round their factors to it. A row of an older report that does not say is not set beside a peer."""
+    rows = [row for row in rows if None in (row.elements, peer.elements) or row.elements >= peer.elements]
+    unit = "bfloat16" if peer.variant.endswith("_bf16") else "multiply_add"
+    return [row for row in rows if row.rounds_to == unit]
 
 
 def table(paths, omit_noisy=False):

@@ -99,7 +99,15 @@ class Row:
     roofs: Roofs
     host: str
     day: str  # when the run began, in UTC
+    unit: str | None  # what does its operations; None: an older report, which does not say
+    unit_products: int  # of the unit, per product of the result
+    elements: int | None  # of the output, written and verified
     scaling: Scaling | None = None
+
+    @property
+    def rounds_to(self):
+        """The matrix unit that rounds the row's factors, or multiply_add: several products of a unit make up for it."""
+        return "multiply_add" if self.unit_products > 1 else self.unit
 
     @property
     def noisy(self):
@@ -234,6 +242,9 @@ def _report(path, document):
                 ),
                 host=str(system.get("host") or "unknown"),
                 day=report.started[:10],
+                unit=row.get("unit"),
+                unit_products=_count(row.get("unit_products", 1), least=1),
+                elements=_count(row["elements"]) if "elements" in row else None,
                 scaling=_scaling(row.get("ranks") or {}),
             )
         )
