@@ -54,6 +54,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/grid.hpp>
 
 namespace tessera::attention {
@@ -83,7 +84,7 @@ struct Weights {
 constexpr double bfloat16_unit = 0x1p-8;
 
 // Returns whether bfloat16 holds every element.
-bool have_bfloat16s(float const* values, std::size_t n) {
+[[maybe_unused]] bool have_bfloat16s(float const* values, std::size_t n) {
   return std::all_of(values, values + n, [](float x) { return (std::bit_cast<std::uint32_t>(x) & 0xffffU) == 0; });
 }
 
@@ -346,8 +347,6 @@ std::vector<ExpectedField> Attention::reference(Input<T, Kokkos::HostSpace> cons
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> Attention::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Attention::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Attention::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::attention
+
+template struct tessera::References<tessera::attention::Attention>;

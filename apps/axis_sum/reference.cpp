@@ -22,6 +22,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/wide.hpp>
@@ -141,20 +142,6 @@ std::vector<ExpectedField> AxisSum::reference_of_part(Input<T, Kokkos::HostSpace
   return expected<T>(all);
 }
 
-template std::vector<ExpectedField> AxisSum::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> AxisSum::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> AxisSum::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> AxisSum::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> AxisSum::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> AxisSum::reference_of_part(Input<float, Kokkos::HostSpace> const&,
-                                                               std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> AxisSum::reference_of_part(Input<double, Kokkos::HostSpace> const&,
-                                                               std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> AxisSum::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
-                                                               std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> AxisSum::reference_of_part(Input<Half, Kokkos::HostSpace> const&,
-                                                               std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> AxisSum::reference_of_part(Input<BFloat16, Kokkos::HostSpace> const&,
-                                                               std::vector<ranks::Block> const&, ranks::Part const&);
-
 }  // namespace tessera::axis_sum
+
+template struct tessera::References<tessera::axis_sum::AxisSum>;

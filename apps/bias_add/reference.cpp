@@ -4,11 +4,11 @@
 /// Error bound: none. The sum of two floats in double, rounded to float, is their float sum; a sum of doubles is the
 /// double sum itself.
 
-#include <cstdint>
 #include <utility>
 
 #include "problem.hpp"
 
+#include <tessera/table/references.hpp>
 #include <tessera/verify/wide.hpp>
 
 namespace tessera::bias_add {
@@ -27,10 +27,6 @@ std::vector<ExpectedField> BiasAdd::reference(Input<T, Kokkos::HostSpace> const&
   return list_of(std::move(y));
 }
 
-template std::vector<ExpectedField> BiasAdd::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> BiasAdd::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> BiasAdd::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> BiasAdd::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> BiasAdd::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::bias_add
+
+template struct tessera::References<tessera::bias_add::BiasAdd>;

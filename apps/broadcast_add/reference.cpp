@@ -5,11 +5,11 @@
 /// sum in double rounded to float (2 * 24 + 2 bits suffice: Figueroa, When is double rounding innocuous?, 1995); a
 /// double sum is the sum itself.
 
-#include <cstdint>
 #include <utility>
 
 #include "problem.hpp"
 
+#include <tessera/table/references.hpp>
 #include <tessera/verify/wide.hpp>
 
 namespace tessera::broadcast_add {
@@ -28,10 +28,6 @@ std::vector<ExpectedField> BroadcastAdd::reference(Input<T, Kokkos::HostSpace> c
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> BroadcastAdd::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> BroadcastAdd::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> BroadcastAdd::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> BroadcastAdd::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> BroadcastAdd::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::broadcast_add
+
+template struct tessera::References<tessera::broadcast_add::BroadcastAdd>;

@@ -5,10 +5,11 @@
 /// maximum and its minimum NaN; +0 and -0 are equal, and either may be the result.
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "problem.hpp"
+
+#include <tessera/table/references.hpp>
 
 namespace tessera::butterfly {
 
@@ -53,10 +54,6 @@ std::vector<ExpectedField> Butterfly::reference(Input<T, Kokkos::HostSpace> cons
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> Butterfly::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Butterfly::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Butterfly::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Butterfly::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Butterfly::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::butterfly
+
+template struct tessera::References<tessera::butterfly::Butterfly>;

@@ -23,6 +23,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/wide.hpp>
@@ -74,8 +75,6 @@ std::vector<ExpectedField> Conv1d::reference(Input<T, Kokkos::HostSpace> const& 
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> Conv1d::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Conv1d::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Conv1d::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::conv1d
+
+template struct tessera::References<tessera::conv1d::Conv1d>;

@@ -25,6 +25,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/wide.hpp>
@@ -123,8 +124,6 @@ std::vector<ExpectedField> Conv2d::reference(Input<T, Kokkos::HostSpace> const& 
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> Conv2d::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Conv2d::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Conv2d::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::conv2d
+
+template struct tessera::References<tessera::conv2d::Conv2d>;

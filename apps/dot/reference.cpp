@@ -22,6 +22,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/wide.hpp>
@@ -114,20 +115,6 @@ std::vector<ExpectedField> Dot::reference_of_part(Input<T, Kokkos::HostSpace> co
   return part.ranks.fold(sums_of(input), merged).expected();
 }
 
-template std::vector<ExpectedField> Dot::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Dot::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Dot::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Dot::reference_of_part(Input<float, Kokkos::HostSpace> const&,
-                                                           std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Dot::reference_of_part(Input<double, Kokkos::HostSpace> const&,
-                                                           std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Dot::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
-                                                           std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Dot::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Dot::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Dot::reference_of_part(Input<Half, Kokkos::HostSpace> const&,
-                                                           std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Dot::reference_of_part(Input<BFloat16, Kokkos::HostSpace> const&,
-                                                           std::vector<ranks::Block> const&, ranks::Part const&);
-
 }  // namespace tessera::dot
+
+template struct tessera::References<tessera::dot::Dot>;

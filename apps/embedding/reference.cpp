@@ -13,6 +13,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/joined.hpp>
 
 namespace tessera::embedding {
@@ -94,20 +95,6 @@ std::vector<ExpectedField> Embedding::reference_of_part(Input<T, Kokkos::HostSpa
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> Embedding::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Embedding::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Embedding::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Embedding::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Embedding::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Embedding::reference_of_part(Input<float, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Embedding::reference_of_part(Input<double, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Embedding::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Embedding::reference_of_part(Input<Half, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Embedding::reference_of_part(Input<BFloat16, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-
 }  // namespace tessera::embedding
+
+template struct tessera::References<tessera::embedding::Embedding>;

@@ -11,6 +11,8 @@
 
 #include "problem.hpp"
 
+#include <tessera/table/references.hpp>
+
 namespace tessera::finite_difference {
 
 template <class T>
@@ -32,10 +34,6 @@ std::vector<ExpectedField> FiniteDifference::reference(Input<T, Kokkos::HostSpac
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> FiniteDifference::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> FiniteDifference::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> FiniteDifference::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> FiniteDifference::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> FiniteDifference::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::finite_difference
+
+template struct tessera::References<tessera::finite_difference::FiniteDifference>;

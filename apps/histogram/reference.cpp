@@ -14,6 +14,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 
 namespace tessera::histogram {
 
@@ -67,14 +68,6 @@ std::vector<ExpectedField> Histogram::reference_of_part(Input<T, Kokkos::HostSpa
   return fields;
 }
 
-template std::vector<ExpectedField> Histogram::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Histogram::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Histogram::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Histogram::reference_of_part(Input<float, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Histogram::reference_of_part(Input<double, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Histogram::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-
 }  // namespace tessera::histogram
+
+template struct tessera::References<tessera::histogram::Histogram>;

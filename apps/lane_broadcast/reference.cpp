@@ -31,6 +31,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/wide.hpp>
@@ -67,7 +68,7 @@ HeadSum head_sum(T const* x, std::size_t count) {
 
 std::int32_t wrapped(std::uint32_t bits) { return static_cast<std::int32_t>(bits); }
 
-std::int32_t wrapped_head_sum(std::int32_t const* x, std::size_t count) {
+[[maybe_unused]] std::int32_t wrapped_head_sum(std::int32_t const* x, std::size_t count) {
   std::uint32_t sum = 0;
   for (std::size_t i = 0; i < std::min<std::size_t>(4, count); ++i) sum += static_cast<std::uint32_t>(x[i]);
   return wrapped(sum);
@@ -244,10 +245,6 @@ std::vector<ExpectedField> LaneBroadcast::reference(Input<T, Kokkos::HostSpace> 
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> LaneBroadcast::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> LaneBroadcast::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> LaneBroadcast::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> LaneBroadcast::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> LaneBroadcast::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::lane_broadcast
+
+template struct tessera::References<tessera::lane_broadcast::LaneBroadcast>;

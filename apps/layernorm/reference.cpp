@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -23,6 +22,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/normalised_rows.hpp>
 #include <tessera/verify/product_sums.hpp>
 
@@ -99,10 +99,6 @@ std::vector<ExpectedField> Layernorm::reference(Input<T, Kokkos::HostSpace> cons
   }
 }
 
-template std::vector<ExpectedField> Layernorm::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Layernorm::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Layernorm::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Layernorm::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Layernorm::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::layernorm
+
+template struct tessera::References<tessera::layernorm::Layernorm>;

@@ -32,6 +32,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/half.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/normalised_rows.hpp>
 #include <tessera/verify/product_sums.hpp>
 
@@ -174,8 +175,6 @@ std::vector<ExpectedField> LayernormLinear::reference(Input<T, Kokkos::HostSpace
   }
 }
 
-template std::vector<ExpectedField> LayernormLinear::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> LayernormLinear::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> LayernormLinear::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::layernorm_linear
+
+template struct tessera::References<tessera::layernorm_linear::LayernormLinear>;

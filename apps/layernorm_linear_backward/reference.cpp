@@ -45,6 +45,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/table/references.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/normalised_rows.hpp>
 #include <tessera/verify/product_sums.hpp>
@@ -355,8 +356,6 @@ std::vector<ExpectedField> LayernormLinearBackward::reference(Input<T, Kokkos::H
   }
 }
 
-template std::vector<ExpectedField> LayernormLinearBackward::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> LayernormLinearBackward::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> LayernormLinearBackward::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::layernorm_linear_backward
+
+template struct tessera::References<tessera::layernorm_linear_backward::LayernormLinearBackward>;

@@ -8,6 +8,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/joined.hpp>
 
 namespace tessera::layouts {
@@ -58,8 +59,6 @@ std::vector<ExpectedField> Layouts::reference(Input<T, Kokkos::HostSpace> const&
   return list_of(right.take(), left.take(), strided.take(), tiled.take());
 }
 
-template std::vector<ExpectedField> Layouts::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Layouts::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Layouts::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::layouts
+
+template struct tessera::References<tessera::layouts::Layouts>;

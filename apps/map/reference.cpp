@@ -5,11 +5,11 @@
 /// sum in double rounded to float (2 * 24 + 2 bits suffice: Figueroa, When is double rounding innocuous?, 1995); a
 /// double sum is the sum itself. c is rounded to the dtype once; the variants and this loop use the same value.
 
-#include <cstdint>
 #include <utility>
 
 #include "problem.hpp"
 
+#include <tessera/table/references.hpp>
 #include <tessera/verify/wide.hpp>
 
 namespace tessera::map {
@@ -23,10 +23,6 @@ std::vector<ExpectedField> Map::reference(Input<T, Kokkos::HostSpace> const& inp
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> Map::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Map::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Map::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Map::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Map::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::map
+
+template struct tessera::References<tessera::map::Map>;

@@ -5,11 +5,11 @@
 /// sum in double rounded to float (2 * 24 + 2 bits suffice: Figueroa, When is double rounding innocuous?, 1995); a
 /// double sum is the sum itself. c is rounded to the dtype once; the variants and this loop use the same value.
 
-#include <cstdint>
 #include <utility>
 
 #include "problem.hpp"
 
+#include <tessera/table/references.hpp>
 #include <tessera/verify/wide.hpp>
 
 namespace tessera::map_2d {
@@ -29,10 +29,6 @@ std::vector<ExpectedField> Map2d::reference(Input<T, Kokkos::HostSpace> const& i
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> Map2d::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Map2d::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Map2d::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Map2d::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Map2d::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::map_2d
+
+template struct tessera::References<tessera::map_2d::Map2d>;

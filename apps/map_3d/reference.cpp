@@ -4,11 +4,11 @@
 /// Error bound: none. The sum of two floats in double, rounded to float, is their float sum; a sum of doubles is the
 /// double sum itself.
 
-#include <cstdint>
 #include <utility>
 
 #include "problem.hpp"
 
+#include <tessera/table/references.hpp>
 #include <tessera/verify/wide.hpp>
 
 namespace tessera::map_3d {
@@ -29,10 +29,6 @@ std::vector<ExpectedField> Map3d::reference(Input<T, Kokkos::HostSpace> const& i
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> Map3d::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Map3d::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Map3d::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Map3d::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Map3d::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::map_3d
+
+template struct tessera::References<tessera::map_3d::Map3d>;

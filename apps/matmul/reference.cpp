@@ -24,6 +24,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/product_sums.hpp>
 
@@ -68,8 +69,8 @@ ExpectedField floating_product(T const* a, T const* b, std::size_t m, std::size_
   return c;
 }
 
-ExpectedField integer_product(std::int32_t const* a, std::int32_t const* b, std::size_t m, std::size_t n,
-                              std::size_t k) {
+[[maybe_unused]] ExpectedField integer_product(std::int32_t const* a, std::int32_t const* b, std::size_t m,
+                                               std::size_t n, std::size_t k) {
   ExpectedField c{.name = "c", .shape = {m, n}, .value = std::vector<double>(m * n), .scale = {}};
   // Each row is a serial loop; several run in parallel.
   for_blocks(n > 0 ? m : 0, 1, [&](std::size_t i, std::size_t, std::size_t) {
@@ -97,8 +98,6 @@ std::vector<ExpectedField> Matmul::reference(Input<T, Kokkos::HostSpace> const& 
   }
 }
 
-template std::vector<ExpectedField> Matmul::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Matmul::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Matmul::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::matmul
+
+template struct tessera::References<tessera::matmul::Matmul>;

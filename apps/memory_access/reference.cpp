@@ -10,6 +10,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/joined.hpp>
 
 namespace tessera::memory_access {
@@ -160,10 +161,6 @@ std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> c
   return fields;
 }
 
-template std::vector<ExpectedField> MemoryAccess::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> MemoryAccess::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> MemoryAccess::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> MemoryAccess::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> MemoryAccess::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::memory_access
+
+template struct tessera::References<tessera::memory_access::MemoryAccess>;

@@ -19,13 +19,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <utility>
 
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 
@@ -98,10 +98,6 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> MovingAverage::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> MovingAverage::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> MovingAverage::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> MovingAverage::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> MovingAverage::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::moving_average
+
+template struct tessera::References<tessera::moving_average::MovingAverage>;

@@ -11,6 +11,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/joined.hpp>
 
 namespace tessera::partition {
@@ -144,14 +145,6 @@ std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpa
   return list_of(std::move(values), std::move(counts));
 }
 
-template std::vector<ExpectedField> Partition::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Partition::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Partition::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Partition::reference_of_part(Input<float, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Partition::reference_of_part(Input<double, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Partition::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-
 }  // namespace tessera::partition
+
+template struct tessera::References<tessera::partition::Partition>;

@@ -27,6 +27,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/wide.hpp>
@@ -188,8 +189,6 @@ std::vector<ExpectedField> Pooling::reference(Input<T, Kokkos::HostSpace> const&
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> Pooling::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Pooling::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Pooling::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::pooling
+
+template struct tessera::References<tessera::pooling::Pooling>;

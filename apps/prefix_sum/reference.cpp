@@ -25,6 +25,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/joined.hpp>
@@ -251,8 +252,6 @@ std::vector<ExpectedField> PrefixSum::reference(Input<T, Kokkos::HostSpace> cons
   }
 }
 
-template std::vector<ExpectedField> PrefixSum::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> PrefixSum::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> PrefixSum::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::prefix_sum
+
+template struct tessera::References<tessera::prefix_sum::PrefixSum>;

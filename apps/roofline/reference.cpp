@@ -18,6 +18,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/joined.hpp>
@@ -137,10 +138,6 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
                  std::move(launched));
 }
 
-template std::vector<ExpectedField> Roofline::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Roofline::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Roofline::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Roofline::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Roofline::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::roofline
+
+template struct tessera::References<tessera::roofline::Roofline>;

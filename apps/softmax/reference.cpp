@@ -31,7 +31,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -39,6 +38,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/joined.hpp>
 
@@ -239,14 +239,6 @@ std::vector<ExpectedField> Softmax::reference_of_part(Input<T, Kokkos::HostSpace
       });
 }
 
-template std::vector<ExpectedField> Softmax::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Softmax::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Softmax::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Softmax::reference_of_part(Input<float, Kokkos::HostSpace> const&,
-                                                               std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Softmax::reference_of_part(Input<double, Kokkos::HostSpace> const&,
-                                                               std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Softmax::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
-                                                               std::vector<ranks::Block> const&, ranks::Part const&);
-
 }  // namespace tessera::softmax
+
+template struct tessera::References<tessera::softmax::Softmax>;

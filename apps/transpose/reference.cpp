@@ -4,12 +4,12 @@
 /// Error bound: none. Nothing is computed, so nothing is rounded: every element must be unchanged (scale 0: exact).
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/verify/joined.hpp>
 
 namespace tessera::transpose {
@@ -69,20 +69,6 @@ std::vector<ExpectedField> Transpose::reference_of_part(Input<T, Kokkos::HostSpa
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> Transpose::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Transpose::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Transpose::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Transpose::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Transpose::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Transpose::reference_of_part(Input<float, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Transpose::reference_of_part(Input<double, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Transpose::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Transpose::reference_of_part(Input<Half, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-template std::vector<ExpectedField> Transpose::reference_of_part(Input<BFloat16, Kokkos::HostSpace> const&,
-                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
-
 }  // namespace tessera::transpose
+
+template struct tessera::References<tessera::transpose::Transpose>;

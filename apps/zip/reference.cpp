@@ -5,11 +5,11 @@
 /// sum in double rounded to float (2 * 24 + 2 bits suffice: Figueroa, When is double rounding innocuous?, 1995); a
 /// double sum is the sum itself.
 
-#include <cstdint>
 #include <utility>
 
 #include "problem.hpp"
 
+#include <tessera/table/references.hpp>
 #include <tessera/verify/wide.hpp>
 
 namespace tessera::zip {
@@ -24,10 +24,6 @@ std::vector<ExpectedField> Zip::reference(Input<T, Kokkos::HostSpace> const& inp
   return list_of(std::move(out));
 }
 
-template std::vector<ExpectedField> Zip::reference(Input<float, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Zip::reference(Input<double, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Zip::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Zip::reference(Input<Half, Kokkos::HostSpace> const&);
-template std::vector<ExpectedField> Zip::reference(Input<BFloat16, Kokkos::HostSpace> const&);
-
 }  // namespace tessera::zip
+
+template struct tessera::References<tessera::zip::Zip>;

@@ -223,7 +223,11 @@ TEST(LayernormLinearBackward, ReferenceIsTheGradient) {
   input.w = Array<double const**, Kokkos::HostSpace>(values[3].data(), outputs, hidden);
   input.grad_y = Array<double const**, Kokkos::HostSpace>(grad_y.data(), rows, outputs);
   input.parameters.eps = eps;
-  std::vector<ExpectedField> const gradients = LayernormLinearBackward::reference<double>(input);
+  std::vector<ExpectedField> gradients;
+  for_each_type(EnabledDTypes{}, [&]<class T>() {
+    if constexpr (std::same_as<T, double>) gradients = LayernormLinearBackward::reference<T>(input);
+  });
+  if (gradients.empty()) GTEST_SKIP() << "this build has no double";
   ASSERT_EQ(gradients.size(), values.size());
   for (std::size_t field = 0; field < values.size(); ++field) {
     ASSERT_EQ(gradients[field].value.size(), values[field].size());

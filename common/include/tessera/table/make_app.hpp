@@ -21,6 +21,7 @@
 #include <tessera/ranks/part.hpp>
 #include <tessera/table/app.hpp>
 #include <tessera/table/poisoned_allocations.hpp>
+#include <tessera/table/references.hpp>
 #include <tessera/table/row_memory.hpp>
 #include <tessera/table/untyped.hpp>
 #include <tessera/verify/joined.hpp>
@@ -566,14 +567,6 @@ template <class Problem, class T>
   return own_case<Problem, T>(shapes, parameters, map, filled_from(source, specs, shapes));
 }
 
-/// Calls `body.template operator()<T>()` for each enabled dtype that the Problem supports.
-template <class Problem, class Body>
-void for_each_dtype(Body&& body) {
-  for_each_type(EnabledDTypes{}, [&]<class T>() {
-    if constexpr (!ShortFloat<T> || has_short_floats<Problem>) body.template operator()<T>();
-  });
-}
-
 /// Calls `body.template operator()<T>()` for the enabled dtype. Throws UserError if this build lacks the dtype.
 template <class Problem, class Body>
 auto with_dtype(DType dtype, Body&& body) {
@@ -607,7 +600,7 @@ template <class Problem, class Variant>
   static_assert(Described<Variant>, "Tessera: a variant needs `static constexpr VariantInfo info{.name = ..., ...}`");
   VariantRows result{.info = Variant::info, .rows = {}};
   for_each_type(EnabledSpaces{}, [&]<class Exec>() {
-    detail::for_each_dtype<Problem>([&]<class T>() {
+    for_each_dtype<Problem>([&]<class T>() {
       static_assert(ProblemFor<Problem, T>, "Tessera: the Problem lacks a member (see tessera/core/problem.hpp)");
       if constexpr (is_chosen_space(space_name<Exec>()) && DeclaredFor<Variant, Exec, T>) {
         static_assert(Plannable<Variant, Problem, Exec, T> || PlannableOnRanks<Variant, Problem, Exec, T>,

@@ -1,0 +1,39 @@
+#pragma once
+/// \file
+/// The serial references of a Problem, compiled for the dtypes of this build only.
+
+#include <vector>
+
+#include <tessera/core/config.hpp>
+#include <tessera/core/half.hpp>
+#include <tessera/core/problem.hpp>
+#include <tessera/core/type_list.hpp>
+
+namespace tessera {
+
+/// Calls `body.template operator()<T>()` for each enabled dtype that the Problem supports.
+template <class Problem, class Body>
+void for_each_dtype(Body&& body) {
+  for_each_type(EnabledDTypes{}, [&]<class T>() {
+    if constexpr (!ShortFloat<T> || has_short_floats<Problem>) body.template operator()<T>();
+  });
+}
+
+/// Compiles reference<T>, and reference_of_part<T> if the Problem has it, for each enabled dtype. Each reference.cpp
+/// ends with `template struct tessera::References<tessera::map::Map>;`.
+template <class Problem>
+struct References {
+  /// Returns their addresses. Nothing needs them; they keep the compiler from leaving out a function.
+  [[nodiscard]] static std::vector<void (*)()> addresses() {
+    std::vector<void (*)()> all;
+    for_each_dtype<Problem>([&]<class T>() {
+      all.push_back(reinterpret_cast<void (*)()>(&Problem::template reference<T>));
+      if constexpr (requires { &Problem::template reference_of_part<T>; }) {
+        all.push_back(reinterpret_cast<void (*)()>(&Problem::template reference_of_part<T>));
+      }
+    });
+    return all;
+  }
+};
+
+}  // namespace tessera
