@@ -18,7 +18,9 @@
 namespace tessera::attention {
 
 struct Attention {
-  static constexpr AppInfo info{.name = "attention", .summary = "out[b, :] = softmax(scale * q[b, :] k^T) v"};
+  static constexpr AppInfo info{.name = "attention",
+                                .summary = "out[b, :] = softmax(scale * q[b, :] k^T) v",
+                                .traffic = {.pattern = Traffic::Pattern::queries, .launches = 3, .field = 1}};
 
   struct Parameters {
     double scale = 1;          ///< factor of the scores; 1 / sqrt(d) is usual

@@ -29,7 +29,8 @@ struct Parameters {
 
 struct AxisSum : MatrixProblem<Parameters> {
   static constexpr AppInfo info{.name = "axis_sum",
-                                .summary = "out[r] = sum_c a[r, c] (--axis 1), out[c] = sum_r a[r, c] (--axis 0)"};
+                                .summary = "out[r] = sum_c a[r, c] (--axis 1), out[c] = sum_r a[r, c] (--axis 0)",
+                                .traffic = {.pattern = Traffic::Pattern::nothing}};
 
   static constexpr bool short_floats = true;
 

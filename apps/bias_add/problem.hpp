@@ -19,7 +19,9 @@
 namespace tessera::bias_add {
 
 struct BiasAdd {
-  static constexpr AppInfo info{.name = "bias_add", .summary = "y[row, col] = x[row, col] + bias[col]"};
+  static constexpr AppInfo info{.name = "bias_add",
+                                .summary = "y[row, col] = x[row, col] + bias[col]",
+                                .traffic = {.pattern = Traffic::Pattern::nothing}};
   static constexpr bool short_floats = true;
 
   struct Parameters {

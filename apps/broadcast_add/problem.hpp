@@ -19,7 +19,9 @@
 namespace tessera::broadcast_add {
 
 struct BroadcastAdd {
-  static constexpr AppInfo info{.name = "broadcast_add", .summary = "out[row, col] = a[col] + b[row]"};
+  static constexpr AppInfo info{.name = "broadcast_add",
+                                .summary = "out[row, col] = a[col] + b[row]",
+                                .traffic = {.pattern = Traffic::Pattern::nothing, .field = 1}};
   static constexpr bool short_floats = true;
 
   struct Parameters {

@@ -31,7 +31,9 @@ struct Parameters {
 
 struct Butterfly : ArrayProblem<Parameters> {
   static constexpr AppInfo info{
-      .name = "butterfly", .summary = "every element gets its segment's maximum (or minimum, or its partner's value)"};
+      .name = "butterfly",
+      .summary = "every element gets its segment's maximum (or minimum, or its partner's value)",
+      .traffic = {.pattern = Traffic::Pattern::segments}};
   static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();

@@ -21,7 +21,8 @@ namespace tessera::conv1d {
 
 struct Conv1d {
   static constexpr AppInfo info{.name = "conv1d",
-                                .summary = "out[i] = a[i] * k[0] + a[i+1] * k[1] + ..., while i + j < n"};
+                                .summary = "out[i] = a[i] * k[0] + a[i+1] * k[1] + ..., while i + j < n",
+                                .traffic = {.pattern = Traffic::Pattern::halo, .launches = 2}};
 
   struct Parameters {
     std::int64_t kernel = 4;  ///< elements of a generated k

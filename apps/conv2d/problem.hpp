@@ -19,7 +19,9 @@
 namespace tessera::conv2d {
 
 struct Conv2d {
-  static constexpr AppInfo info{.name = "conv2d", .summary = "out[y, x] = sum_ky,kx in[y + ky, x + kx] * k[ky, kx]"};
+  static constexpr AppInfo info{.name = "conv2d",
+                                .summary = "out[y, x] = sum_ky,kx in[y + ky, x + kx] * k[ky, kx]",
+                                .traffic = {.pattern = Traffic::Pattern::halo, .launches = 2}};
 
   struct Parameters {
     std::int64_t rows = 0;         ///< rows of generated input; 0: about square

@@ -26,7 +26,9 @@ struct Parameters {
 };
 
 struct Dot : PairProblem<Parameters> {
-  static constexpr AppInfo info{.name = "dot", .summary = "out = a[0] * b[0] + ... + a[n-1] * b[n-1]"};
+  static constexpr AppInfo info{.name = "dot",
+                                .summary = "out = a[0] * b[0] + ... + a[n-1] * b[n-1]",
+                                .traffic = {.pattern = Traffic::Pattern::totals, .launches = 2}};
   static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();

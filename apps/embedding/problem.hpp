@@ -19,7 +19,8 @@ namespace tessera::embedding {
 
 struct Embedding {
   static constexpr AppInfo info{.name = "embedding",
-                                .summary = "out[b, s, :] = w[idx[b, s], :], zeros where idx is not in [0, V)"};
+                                .summary = "out[b, s, :] = w[idx[b, s], :], zeros where idx is not in [0, V)",
+                                .traffic = {.pattern = Traffic::Pattern::table_rows}};
   static constexpr bool short_floats = true;
 
   struct Parameters {

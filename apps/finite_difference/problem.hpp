@@ -15,7 +15,8 @@ namespace tessera::finite_difference {
 
 struct FiniteDifference : StencilProblem {
   static constexpr AppInfo info{.name = "finite_difference",
-                                .summary = "out[i] = in[i + 1] - in[i], last of each segment 0"};
+                                .summary = "out[i] = in[i + 1] - in[i], last of each segment 0",
+                                .traffic = {.pattern = Traffic::Pattern::halo, .launches = 2}};
   static constexpr bool short_floats = true;
 
   static constexpr std::array data = data_kinds;

@@ -45,7 +45,8 @@ struct Parameters {
 
 struct Histogram : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "histogram",
-                                .summary = "counts[b] = elements in bin b of [lo, hi), outside = elements in none"};
+                                .summary = "counts[b] = elements in bin b of [lo, hi), outside = elements in none",
+                                .traffic = {.pattern = Traffic::Pattern::sums, .launches = 2, .word_bytes = 8}};
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 

@@ -33,7 +33,8 @@ struct Parameters {
 
 struct LaneBroadcast : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "lane_broadcast",
-                                .summary = "out = x + sum of its segment's first 4 (or 2x or x/2; (x + next) * mean)"};
+                                .summary = "out = x + sum of its segment's first 4 (or 2x or x/2; (x + next) * mean)",
+                                .traffic = {.pattern = Traffic::Pattern::segments}};
   static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();

@@ -20,7 +20,8 @@ namespace tessera::layernorm {
 
 struct Layernorm {
   static constexpr AppInfo info{.name = "layernorm",
-                                .summary = "y[r, h] = gamma[h] * (x[r, h] - mean_r) / sqrt(var_r + eps) + beta[h]"};
+                                .summary = "y[r, h] = gamma[h] * (x[r, h] - mean_r) / sqrt(var_r + eps) + beta[h]",
+                                .traffic = {.pattern = Traffic::Pattern::nothing}};
   static constexpr bool short_floats = true;
 
   struct Parameters {

@@ -20,7 +20,8 @@ namespace tessera::layernorm_linear {
 struct LayernormLinear : LinearLayerProblem {
   static constexpr int reference_doubles = 3;  ///< one is the offset for bfloat16 factors (float only)
   static constexpr AppInfo info{.name = "layernorm_linear",
-                                .summary = "y[r, o] = sum_h w[o, h] * layernorm(x)[r, h] + bias[o]"};
+                                .summary = "y[r, o] = sum_h w[o, h] * layernorm(x)[r, h] + bias[o]",
+                                .traffic = {.pattern = Traffic::Pattern::nothing}};
 
   /// x [R, H], gamma [H], beta [H], w [O, H], bias [O].
   template <class T, class Memory>

@@ -27,7 +27,8 @@ namespace tessera::layernorm_linear_backward {
 
 struct LayernormLinearBackward : LinearLayerProblem {
   static constexpr AppInfo info{.name = "layernorm_linear_backward",
-                                .summary = "gradients of x, gamma, beta, w and bias of w layernorm(x) + bias"};
+                                .summary = "gradients of x, gamma, beta, w and bias of w layernorm(x) + bias",
+                                .traffic = {.pattern = Traffic::Pattern::sums, .launches = 7}};
 
   /// x [R, H], gamma [H], beta [H], w [O, H], grad_y [R, O].
   template <class T, class Memory>

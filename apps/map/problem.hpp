@@ -27,7 +27,8 @@ struct Parameters {
 
 /// One addition per element.
 struct Map : ArrayProblem<Parameters>, PerElement<2, 1> {
-  static constexpr AppInfo info{.name = "map", .summary = "out[i] = a[i] + c"};
+  static constexpr AppInfo info{
+      .name = "map", .summary = "out[i] = a[i] + c", .traffic = {.pattern = Traffic::Pattern::nothing}};
   static constexpr bool short_floats = true;
 
   static constexpr std::array data = data_kinds;

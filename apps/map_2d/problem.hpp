@@ -25,7 +25,9 @@ struct Parameters {
 
 /// One addition per element.
 struct Map2d : MatrixProblem<Parameters>, PerElement<2, 1> {
-  static constexpr AppInfo info{.name = "map_2d", .summary = "out[row, col] = a[row, col] + c"};
+  static constexpr AppInfo info{.name = "map_2d",
+                                .summary = "out[row, col] = a[row, col] + c",
+                                .traffic = {.pattern = Traffic::Pattern::nothing}};
   static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();

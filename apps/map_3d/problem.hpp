@@ -20,7 +20,9 @@ namespace tessera::map_3d {
 
 /// One addition per element.
 struct Map3d : PerElement<2, 1> {
-  static constexpr AppInfo info{.name = "map_3d", .summary = "out[plane, row, col] = a[plane, row, col] + c"};
+  static constexpr AppInfo info{.name = "map_3d",
+                                .summary = "out[plane, row, col] = a[plane, row, col] + c",
+                                .traffic = {.pattern = Traffic::Pattern::nothing}};
   static constexpr bool short_floats = true;
 
   struct Parameters {

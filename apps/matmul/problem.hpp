@@ -19,7 +19,9 @@
 namespace tessera::matmul {
 
 struct Matmul {
-  static constexpr AppInfo info{.name = "matmul", .summary = "c[i, j] = sum_k a[i, k] * b[k, j]"};
+  static constexpr AppInfo info{.name = "matmul",
+                                .summary = "c[i, j] = sum_k a[i, k] * b[k, j]",
+                                .traffic = {.pattern = Traffic::Pattern::panels, .launches = 2}};
 
   struct Parameters {
     std::int64_t m = 0;          ///< rows of the generated a and c; 0: depends on the size

@@ -16,7 +16,8 @@ namespace tessera::moving_average {
 
 struct MovingAverage : StencilProblem {
   static constexpr AppInfo info{.name = "moving_average",
-                                .summary = "out[i] = mean of in[i .. i + 2] inside the segment"};
+                                .summary = "out[i] = mean of in[i .. i + 2] inside the segment",
+                                .traffic = {.pattern = Traffic::Pattern::halo, .launches = 2}};
   static constexpr bool short_floats = true;
 
   static constexpr std::array data = data_kinds;

@@ -42,7 +42,8 @@ inline void require_kept_order(Parameters const& parameters) {
 
 struct Partition : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "partition",
-                                .summary = "elements less than the pivot first, then the others, orders kept"};
+                                .summary = "elements less than the pivot first, then the others, orders kept",
+                                .traffic = {.pattern = Traffic::Pattern::shift, .launches = 3}};
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 

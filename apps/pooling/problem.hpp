@@ -33,7 +33,9 @@ struct Parameters {
 };
 
 struct Pooling : ArrayProblem<Parameters> {
-  static constexpr AppInfo info{.name = "pooling", .summary = "out[i] = op(a[max(0, i - window + 1)] .. a[i])"};
+  static constexpr AppInfo info{.name = "pooling",
+                                .summary = "out[i] = op(a[max(0, i - window + 1)] .. a[i])",
+                                .traffic = {.pattern = Traffic::Pattern::halo}};
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 

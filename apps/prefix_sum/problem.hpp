@@ -37,7 +37,8 @@ struct Parameters {
 
 struct PrefixSum : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "prefix_sum",
-                                .summary = "out[i] = in[0] + ... + in[i] (or max, min; exclusive; by segments)"};
+                                .summary = "out[i] = in[0] + ... + in[i] (or max, min; exclusive; by segments)",
+                                .traffic = {.pattern = Traffic::Pattern::totals, .launches = 2, .word_bytes = 8}};
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 

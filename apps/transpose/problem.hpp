@@ -23,7 +23,9 @@ struct Parameters {
 
 /// Elements are moved; nothing is computed.
 struct Transpose : MatrixProblem<Parameters>, PerElement<2, 0> {
-  static constexpr AppInfo info{.name = "transpose", .summary = "out[col, row] = a[row, col]"};
+  static constexpr AppInfo info{.name = "transpose",
+                                .summary = "out[col, row] = a[row, col]",
+                                .traffic = {.pattern = Traffic::Pattern::all_to_all, .launches = 3}};
   static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();

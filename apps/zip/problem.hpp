@@ -24,7 +24,8 @@ struct Parameters {
 
 /// One addition per element.
 struct Zip : PairProblem<Parameters>, PerElement<3, 1> {
-  static constexpr AppInfo info{.name = "zip", .summary = "out[i] = a[i] + b[i]"};
+  static constexpr AppInfo info{
+      .name = "zip", .summary = "out[i] = a[i] + b[i]", .traffic = {.pattern = Traffic::Pattern::nothing}};
   static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();

@@ -1,24 +1,19 @@
-// The model that predicts times before a run: its parts are compared with hand calculations, its traffic with a run on
-// two GPUs.
+// The model that predicts times before a run: its parts are compared with hand calculations. tests/apps/traffic_test.cpp
+// compares what it says of each mini-app's ranks with a run.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <set>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include <tessera/core/types.hpp>
 #include <tessera/report/model.hpp>
 
 namespace tessera::model {
 namespace {
-
-using nlohmann::json;
 
 std::string const data_folder = std::string(TESSERA_SOURCE_DIR) + "/tests/data/";
 
@@ -34,7 +29,14 @@ Machine machine() {
 
 ModelCase dot(std::size_t n) {
   double const size = static_cast<double>(n);
-  return {"dot", DType::float32, {.bytes = 8 * size, .flops = 2 * size}, {{n}, {n}}, {{}}, {}};
+  return {.app = "dot",
+          .dtype = DType::float32,
+          .work = {.bytes = 8 * size, .flops = 2 * size},
+          .input = {{n}, {n}},
+          .output = {{}},
+          .parameters = {},
+          .traffic = {.pattern = Traffic::Pattern::totals, .launches = 2},
+          .output_split = {Split::whole}};
 }
 
 TEST(Model, one_rank_is_the_roof_and_a_launch) {
@@ -69,10 +71,12 @@ TEST(Model, ranks_take_a_share_and_speak) {
   // On a single host all bytes go through the same memory.
   EXPECT_DOUBLE_EQ(predict(dot(1 << 30), talk, 1024, machine(), link, true).moving, 8.0 * (1 << 30) / 1e12);
   // Five rows keep at most five ranks busy.
-  ModelCase rows{"softmax", DType::float32, {8e9, 0}, {{5, 200000000}}, {{5, 200000000}}, {}};
+  ModelCase rows = dot(1);
+  rows.input = {{5, 200000000}};
   EXPECT_DOUBLE_EQ(talk_of(rows, 4)->share, 0.4);
   EXPECT_DOUBLE_EQ(talk_of(rows, 100)->share, 0.2);
-  EXPECT_FALSE(talk_of({"no_such_app", DType::float32, {}, {}, {}, {}}, 2));
+  rows.traffic = {};
+  EXPECT_FALSE(talk_of(rows, 2));
 }
 
 TEST(Model, where_scaling_stops) {
@@ -94,51 +98,6 @@ TEST(Model, where_scaling_stops) {
   EXPECT_LT(limit(100000).weak_efficiency, thousand.weak_efficiency);
 }
 
-// Bytes, messages and launches of the variants `distributed`, as counted in a run on two GPUs.
-TEST(Model, what_ranks_say_is_what_a_run_on_two_gpus_counted) {
-  std::set<std::string> seen;
-  for (std::string const name : {"two-2p28-each", "two-2p28-each-bulk", "two-2p20-2p24"}) {
-    json const report = json::parse(std::ifstream(data_folder + "nvidia-h200-x2/" + name + ".json"));
-    for (json const& row : report["rows"]) {
-      if (row["status"] != "passed") continue;
-      json const& of = report["input"].at(row["case"].get<std::size_t>());
-      ModelCase c{row["app"], DType::float32, {row["bytes"], row["flops"]}, {}, {}, {}};
-      // JSON objects are sorted by name, but the model needs the order of the fields.
-      auto const shapes = [&](json const& fields, std::vector<std::string> const& order) {
-        std::vector<Shape> result;
-        for (std::string const& field : order) result.push_back(fields.at(field));
-        return result;
-      };
-      std::string const& app = c.app;
-      std::vector<std::string> order;
-      for (auto const& [field, ignored] : of["input_shapes"].items()) order.push_back(field);
-      if (app == "attention") order = {"q", "k", "v"};
-      if (app == "conv2d") order = {"in", "k"};
-      if (app == "bias_add") order = {"x", "bias"};
-      if (app == "layernorm") order = {"x", "gamma", "beta"};
-      if (app.starts_with("layernorm_linear")) order = {"x", "gamma", "beta", "w", "bias"};
-      if (app == "layernorm_linear_backward") order.back() = "grad_y";
-      c.input = shapes(of["input_shapes"], order);
-      for (auto const& [field, shape] : of["output_shapes"].items()) c.output.push_back(shape);
-      for (auto const& [key, value] : of["parameters"].items()) {
-        if (value.is_number_integer()) c.parameters[key] = value.get<std::int64_t>();
-      }
-      Talk const talk = *talk_of(c, 2);
-      SCOPED_TRACE(app + " in " + name);
-      seen.insert(app);
-      EXPECT_EQ(talk.all_messages, row["ranks"]["messages"].get<double>());
-      double const bytes = row["ranks"]["bytes_sent"];
-      // The elements that partition moves depend slightly on the data.
-      EXPECT_NEAR(talk.all_bytes, bytes, app == "partition" ? 5e-3 * bytes : 0);
-      EXPECT_LE(talk.bytes, std::max(talk.all_bytes, 1.0));
-      double launches = 0;
-      for (json const& kernel : row["kernels"]) launches += kernel["launches"].get<double>();
-      EXPECT_NEAR(talk.launches, launches, app == "layernorm_linear_backward" ? 1 : 0);  // 6 if k is not split
-    }
-  }
-  EXPECT_EQ(seen.size(), 26u);
-}
-
 // Counted in a run of `embedding --table rows --size N` on 2 and on 7 ranks of one machine. One index in 64 is outside
 // the table and needs no row.
 TEST(Model, what_ranks_say_of_a_table_in_rows) {
@@ -149,7 +108,9 @@ TEST(Model, what_ranks_say_of_a_table_in_rows) {
     double bytes;
   };
   for (Counted const& run : {Counted{2, 24, 6, 190868}, Counted{7, 24, 126, 336828}, Counted{2, 1024, 6, 8208032}}) {
-    ModelCase c{"embedding", DType::float32, {}, {{8, run.length}, {10000, 512}}, {{8, run.length, 512}}, {}};
+    ModelCase c = dot(1);
+    c.input = {{8, run.length}, {10000, 512}};
+    c.traffic = {.pattern = Traffic::Pattern::table_rows};
     EXPECT_EQ(talk_of(c, run.ranks)->all_messages, 0);
     c.parameters["table"] = std::string("rows");
     Talk const talk = *talk_of(c, run.ranks);

@@ -19,6 +19,7 @@ namespace tessera::model {
 namespace {
 
 using report::Json;
+using Pattern = Traffic::Pattern;
 
 double number_at(Json const& json, char const* key) {
   Json const& value = json.at(key);
@@ -60,45 +61,6 @@ Machine machine_of(Json const& space, std::string const& name, Json const& rows,
   return machine;
 }
 
-// The communication pattern of a variant `distributed`, its launches on a GPU, and the input field whose rows are
-// distributed.
-enum class By : std::uint8_t { no, totals, halo, neighbours, sums, attention, panels, all_to_all, shift, asked_rows };
-struct Pattern {
-  std::string_view app;
-  By by;
-  double launches;
-  std::size_t field = 0;
-};
-
-// Describes the code in apps/<app>/variants/distributed.cpp. tests/common/model_test.cpp compares bytes, messages and
-// launches with a report of two GPUs.
-constexpr std::array patterns{Pattern{"attention", By::attention, 3, 1},
-                              Pattern{"axis_sum", By::no, 1},
-                              Pattern{"bias_add", By::no, 1},
-                              Pattern{"broadcast_add", By::no, 1, 1},
-                              Pattern{"butterfly", By::neighbours, 1},
-                              Pattern{"conv1d", By::halo, 2},
-                              Pattern{"conv2d", By::halo, 2},
-                              Pattern{"dot", By::totals, 2},
-                              Pattern{"embedding", By::no, 1},
-                              Pattern{"finite_difference", By::halo, 2},
-                              Pattern{"histogram", By::sums, 2},
-                              Pattern{"lane_broadcast", By::neighbours, 1},
-                              Pattern{"layernorm", By::no, 1},
-                              Pattern{"layernorm_linear", By::no, 1},
-                              Pattern{"layernorm_linear_backward", By::sums, 7},
-                              Pattern{"map", By::no, 1},
-                              Pattern{"map_2d", By::no, 1},
-                              Pattern{"map_3d", By::no, 1},
-                              Pattern{"matmul", By::panels, 2},
-                              Pattern{"moving_average", By::halo, 2},
-                              Pattern{"partition", By::shift, 3},
-                              Pattern{"pooling", By::halo, 1},
-                              Pattern{"prefix_sum", By::totals, 2},
-                              Pattern{"softmax", By::totals, 2},
-                              Pattern{"transpose", By::all_to_all, 3},
-                              Pattern{"zip", By::no, 1}};
-
 double elements(Shape const& shape) {
   double count = 1;
   for (std::size_t const extent : shape) count *= static_cast<double>(extent);
@@ -108,32 +70,12 @@ double elements(Shape const& shape) {
 // MPI_Allgather doubles the data of each rank per round.
 double rounds(double ranks) { return std::ceil(std::log2(ranks)); }
 
-double integer(ModelCase const& c, std::string_view name, double otherwise) {
-  auto const found = c.parameters.find(name);
-  if (found == c.parameters.end()) return otherwise;
-  auto const* const value = std::get_if<std::int64_t>(&found->second);
-  return value == nullptr ? otherwise : static_cast<double>(*value);
-}
-
-// A table in rows is requested from its owners, and the result assembled in four launches (the sort is two). A table
-// that every rank holds needs no communication.
-Pattern pattern_of(ModelCase const& c, Pattern const& pattern) {
+// A table that every rank has whole needs no communication.
+Pattern pattern_of(ModelCase const& c) {
+  if (c.traffic.pattern != Pattern::table_rows) return c.traffic.pattern;
   auto const table = c.parameters.find("table");
-  if (c.app != "embedding" || table == c.parameters.end()) return pattern;
-  auto const* const where = std::get_if<std::string>(&table->second);
-  if (where == nullptr || *where != "rows") return pattern;
-  return {pattern.app, By::asked_rows, 4, pattern.field};
-}
-
-// Returns the bytes that a rank needs from its neighbour.
-double halo_bytes(ModelCase const& c) {
-  auto const of_element = static_cast<double>(size_of(c.dtype));
-  if (c.app == "conv1d") return (elements(c.input[1]) - 1) * of_element;
-  if (c.app == "conv2d") {
-    return static_cast<double>(c.input[1][0] - 1) * static_cast<double>(c.input[0][1]) * of_element;
-  }
-  if (c.app == "pooling") return (integer(c, "window", 3) - 1) * of_element;
-  return (c.app == "moving_average" ? 2 : 1) * of_element;
+  bool const in_rows = table != c.parameters.end() && table->second == ParameterValue(std::string("rows"));
+  return in_rows ? Pattern::table_rows : Pattern::nothing;
 }
 
 // Adds the traffic of totals over all ranks, summed in one block per rank: values are sent to the block's owner, sums
@@ -163,18 +105,19 @@ std::array<double, 2> grid_of(std::size_t ranks, double a, double b) {
   return best;
 }
 
-std::string_view name_of(By by) {
-  switch (by) {
-    case By::no: return "nothing";
-    case By::totals: return "totals of all";
-    case By::halo: return "halo";
-    case By::neighbours: return "cut segments";
-    case By::sums: return "sums of arrays";
-    case By::attention: return "queries, partial results";
-    case By::panels: return "panels";
-    case By::all_to_all: return "all to all";
-    case By::shift: return "most of it, to few";
-    case By::asked_rows: return "rows that are asked for";
+std::string_view name_of(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::unknown: return "";
+    case Pattern::nothing: return "nothing";
+    case Pattern::totals: return "totals of all";
+    case Pattern::halo: return "halo";
+    case Pattern::segments: return "cut segments";
+    case Pattern::sums: return "sums of arrays";
+    case Pattern::queries: return "queries, partial results";
+    case Pattern::panels: return "panels";
+    case Pattern::all_to_all: return "all to all";
+    case Pattern::shift: return "most of it, to few";
+    case Pattern::table_rows: return "rows that are asked for";
   }
   return "";
 }
@@ -236,50 +179,53 @@ std::map<std::string, Machine> read_machines(std::string const& path) {
 
 std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
   Talk talk;
-  auto const found = std::ranges::find(patterns, c.app, &Pattern::app);
-  if (found == patterns.end()) return ranks == 1 ? std::optional(talk) : std::nullopt;
   if (ranks == 1) return talk;
+  Pattern const pattern = pattern_of(c);
+  if (pattern == Pattern::unknown) return std::nullopt;
   auto const p = static_cast<double>(ranks);
   auto const of_element = static_cast<double>(size_of(c.dtype));
-  Pattern const pattern = pattern_of(c, *found);
-  talk.launches = pattern.launches;
-  talk.by = name_of(pattern.by);
-  Shape const& shared = c.input.at(pattern.field);
+  double const of_word = c.traffic.word_bytes > 0 ? static_cast<double>(c.traffic.word_bytes) : of_element;
+  talk.launches = c.traffic.launches;
+  talk.by = name_of(pattern);
+  Shape const& shared = c.input.at(c.traffic.field);
   double const rows = shared.empty() ? 1 : static_cast<double>(shared.front());
-  if (pattern.by != By::panels && rows > 0) talk.share = std::ceil(rows / p) / rows;
-  switch (pattern.by) {
-    case By::no: break;
-    case By::totals: {
-      double const each = c.app == "dot" ? of_element : 8;
+  double const halo_bytes = rows > 0 ? static_cast<double>(c.reach) * elements(shared) / rows * of_element : 0;
+  if (pattern != Pattern::panels && rows > 0) talk.share = std::ceil(rows / p) / rows;
+  switch (pattern) {
+    case Pattern::unknown:
+    case Pattern::nothing: break;
+    case Pattern::totals:
       talk.words = rounds(p);
-      talk.bytes = each * (p - 1);
+      talk.bytes = of_word * (p - 1);
       talk.all_messages = p * (p - 1);
-      talk.all_bytes = talk.all_messages * each;
+      talk.all_bytes = talk.all_messages * of_word;
       break;
-    }
-    case By::halo:
+    case Pattern::halo:
       talk.words = 1;
-      talk.bytes = halo_bytes(c);
+      talk.bytes = halo_bytes;
       talk.all_messages = p - 1;
       talk.all_bytes = talk.bytes * (p - 1);
       break;
-    case By::neighbours:
+    case Pattern::segments:
       talk.words = 1;
-      talk.bytes = 2 * (integer(c, "segment", 32) - 1) * of_element;
+      talk.bytes = 2 * halo_bytes;
       talk.all_messages = 2 * (p - 1);
       talk.all_bytes = talk.bytes * (p - 1);
       break;
-    case By::sums:
-      if (c.app == "histogram") {
-        add_sum(talk, elements(c.output[0]) + 1, 8, p);
-      } else {
-        double const hidden = static_cast<double>(c.input[0][1]);
-        double const outputs = static_cast<double>(c.input[3][0]);
-        add_sum(talk, 2 * hidden + outputs, of_element, p);
-        add_sum(talk, hidden * outputs, of_element, p);
+    case Pattern::sums: {
+      double together = 0;
+      for (std::size_t i = 0; i < c.output.size(); ++i) {
+        if (c.output_split.at(i) != Split::whole) continue;
+        if (c.output[i].size() < 2) {
+          together += elements(c.output[i]);
+        } else {
+          add_sum(talk, elements(c.output[i]), of_word, p);
+        }
       }
+      add_sum(talk, together, of_word, p);
       break;
-    case By::attention: {
+    }
+    case Pattern::queries: {
       auto const queries = static_cast<double>(c.input[0][0]);
       auto const dim = static_cast<double>(c.input[0][1]);
       double const owners = std::min(queries, p);
@@ -289,7 +235,7 @@ std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
       talk.all_bytes = (p - 1) * queries * (2 * dim + 2) * of_element;
       break;
     }
-    case By::panels: {
+    case Pattern::panels: {
       double const a = elements(c.input[0]) * of_element;
       double const b = elements(c.input[1]) * of_element;
       auto const [down, across] = grid_of(ranks, a, b);
@@ -305,20 +251,21 @@ std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
       talk.all_bytes = (across - 1) * a + (down - 1) * b;
       break;
     }
-    case By::all_to_all:
+    case Pattern::all_to_all:
       talk.words = p - 1;
       talk.bytes = elements(c.input[0]) * of_element * talk.share * (p - 1) / p;
       talk.all_messages = p * (p - 1);
       talk.all_bytes = elements(c.input[0]) * of_element * (p - 1) / p;
       break;
-    case By::shift:
+    case Pattern::shift:
       // Elements before the pivot go to one or two ranks, and so do the others. The ranks' totals are exchanged first.
       talk.words = rounds(p) + 1;
       talk.bytes = elements(c.input[0]) * of_element * talk.share * (p == 2 ? 0.5 : 1) + 8 * (p - 1);
       talk.all_messages = p * (p - 1) + (p == 2 ? 2 : 4 * p);
       talk.all_bytes = elements(c.input[0]) * of_element * (p - 1) / p + 8 * p * (p - 1);
       break;
-    case By::asked_rows: {
+    case Pattern::table_rows: {
+      talk.launches = 4;  // they assemble the result; the sort is two of them
       // The numbers of requested rows, their numbers, and the rows, assuming that every index is in the table.
       double const indices = elements(c.input[0]) * (p - 1) / p;
       double const each = 4 + static_cast<double>(c.input[1][1]) * of_element;

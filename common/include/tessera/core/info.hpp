@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -90,11 +91,33 @@ struct VariantInfo {
   int unit_products = 1;  ///< products of the unit per product of the result: the roof is the unit's peak divided by it
 };
 
+/// What a mini-app's variant `distributed` exchanges between ranks: the model of report/model.hpp predicts its time.
+struct Traffic {
+  enum class Pattern : std::uint8_t {
+    unknown,     ///< nothing is predicted
+    nothing,     ///< rows are independent
+    totals,      ///< one number per rank, to all ranks
+    halo,        ///< rows of the next rank, as many as Problem::reach
+    segments,    ///< the parts of segments that lie on a neighbour
+    sums,        ///< sums over the ranks: outputs that every rank has whole, vectors as one array
+    queries,     ///< queries to the owners of keys, partial results back
+    panels,      ///< panels of two factors, over a grid
+    all_to_all,  ///< a block to each other rank
+    shift,       ///< two runs per rank, each to one or two ranks
+    table_rows,  ///< with `--table rows`: indices to the owners of a table's rows, rows back; else nothing
+  };
+  Pattern pattern = Pattern::unknown;
+  int launches = 1;            ///< of kernels, per rank on a GPU
+  std::size_t field = 0;       ///< the input field whose rows the ranks share
+  std::size_t word_bytes = 0;  ///< of a total, or of an element of the sums; 0: as the dtype
+};
+
 /// A mini-app's description of itself.
 struct AppInfo {
   std::string_view name;        ///< "prefix_sum"
   std::string_view summary;     ///< one line: the formula
   bool measures_roofs = false;  ///< its rows are roofs, and may be compared with rows of another device
+  Traffic traffic = {};         ///< of its variant `distributed`
 };
 
 /// Returns the shortest text that reads back as the same number: "1000", "0.5", "1e+39".

@@ -58,6 +58,9 @@ struct ModelCase {
   std::vector<Shape> input;
   std::vector<Shape> output;
   ParameterMap parameters;
+  Traffic traffic;
+  std::vector<Split> output_split;
+  std::size_t reach = 0;  ///< rows beside its own that a rank needs
 };
 
 /// The launches and messages of a case's variant `distributed` on a number of ranks.
@@ -71,7 +74,7 @@ struct Talk {
   std::string_view by = "no";  ///< the pattern: "no", "totals", "halo", "all to all", ...
 };
 
-/// Returns nothing for a mini-app without a distributed variant in the model.
+/// Returns nothing on several ranks if the pattern of the exchange is unknown.
 [[nodiscard]] std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks);
 
 struct Predicted {
@@ -102,8 +105,8 @@ struct Limit {
 };
 
 /// Returns the limits of scaling. Efficiency is T(1) / (`ranks` * T(`ranks`)) for the same work; the one rank has as
-/// much memory as the work needs. `case_of` makes the case of a size. Returns nothing if the model has no distributed
-/// variant.
+/// much memory as the work needs. `case_of` makes the case of a size. Returns nothing if the pattern of the exchange is
+/// unknown.
 [[nodiscard]] std::optional<Limit> limit_of(std::function<ModelCase(std::size_t)> const& case_of, std::size_t ranks,
                                             std::size_t each, Machine const& machine, Link const& link);
 

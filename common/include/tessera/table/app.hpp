@@ -207,8 +207,12 @@ struct App {
   std::vector<Shape> (*input_shapes)(std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_size)(DType, std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_source)(DType, FieldSource const&, ParameterMap const&) = nullptr;
-  bool has_short_floats = false;                 ///< has rows in half and bfloat16, in a build with these dtypes
-  bool distributed = false;                      ///< has variants of level `ranks`: its fields are split over the ranks
+  bool has_short_floats = false;  ///< has rows in half and bfloat16, in a build with these dtypes
+  bool distributed = false;       ///< has variants of level `ranks`: its fields are split over the ranks
+  /// Returns how the ranks share each output field; only if `distributed`.
+  std::vector<Split> (*output_split)(ParameterMap const&) = nullptr;
+  /// Returns how many rows beside its own a rank needs; only if the Problem has a reach.
+  std::size_t (*reach)(std::vector<Shape> const& input, ParameterMap const&) = nullptr;
   bool refers_to_parts = false;                  ///< on several ranks, no rank needs the whole input for its reference
   std::vector<DataKind> data{DataKind::random};  ///< kinds of data that it generates, the default first
   std::unique_ptr<Case> (*generate_data)(DType, std::size_t size, std::uint64_t seed, DataKind,

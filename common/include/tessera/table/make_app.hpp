@@ -657,6 +657,17 @@ template <class Problem>
   };
   app.has_short_floats = has_short_floats<Problem>;
   app.distributed = Distributed<Problem>;
+  if constexpr (Distributed<Problem>) {
+    app.output_split = [](ParameterMap const& map) {
+      return Problem::output_split(detail::typed_parameters<Problem>(map));
+    };
+  }
+  if constexpr (detail::Reaches<Problem>) {
+    app.reach = [](std::vector<Shape> const& shapes, ParameterMap const& map) {
+      ranks::Reach const reach = Problem::reach(shapes, detail::typed_parameters<Problem>(map));
+      return std::max(reach.before, reach.behind);
+    };
+  }
   app.refers_to_parts = detail::RefersToParts<Problem> || detail::RowsApart<Problem>;
   app.data = data_kinds_of<Problem>();
   app.generate_data = [](DType dtype, std::size_t size, std::uint64_t seed, DataKind data, ParameterMap const& map) {

@@ -1,0 +1,66 @@
+// The exchange that each mini-app declares: the model's bytes, messages and launches are compared with a run on two GPUs.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "all_apps.hpp"
+#include "harness.hpp"
+
+#include <tessera/report/model.hpp>
+
+namespace tessera {
+namespace {
+
+using nlohmann::json;
+
+TEST(Traffic, IsWhatARunOnTwoGpusCounted) {
+  for (App const& app : all_apps()) {
+    bool const known = app.info.traffic.pattern != Traffic::Pattern::unknown;
+    EXPECT_EQ(known, app.distributed) << app.info.name;
+    int compared = 0;
+    for (std::string const name : {"two-2p28-each", "two-2p28-each-bulk", "two-2p20-2p24"}) {
+      json const report =
+          json::parse(std::ifstream(std::string(TESSERA_SOURCE_DIR) + "/tests/data/nvidia-h200-x2/" + name + ".json"));
+      for (json const& row : report["rows"]) {
+        if (row["status"] != "passed" || row["app"] != app.info.name) continue;
+        json const& of = report["input"].at(row["case"].get<std::size_t>());
+        ParameterMap parameters = testing::with_defaults(app, {});
+        for (auto const& [key, value] : of["parameters"].items()) {
+          if (value.is_number_integer()) parameters[key] = value.get<std::int64_t>();
+        }
+        model::ModelCase c{.app = row["app"],
+                           .work = {row["bytes"], row["flops"]},
+                           .input = {},
+                           .output = {},
+                           .parameters = parameters,
+                           .traffic = app.info.traffic,
+                           .output_split = app.output_split(parameters)};
+        DType const dtype = app.rows.front().dtype;
+        for (FieldSpec const& field : app.input_fields(dtype)) c.input.push_back(of["input_shapes"].at(field.name));
+        for (FieldSpec const& field : app.output_fields(dtype)) c.output.push_back(of["output_shapes"].at(field.name));
+        if (app.reach != nullptr) c.reach = app.reach(c.input, parameters);
+        model::Talk const talk = *model::talk_of(c, 2);
+        SCOPED_TRACE(c.app + " in " + name);
+        ++compared;
+        EXPECT_EQ(talk.all_messages, row["ranks"]["messages"].get<double>());
+        double const bytes = row["ranks"]["bytes_sent"];
+        // The elements that partition moves depend slightly on the data.
+        EXPECT_NEAR(talk.all_bytes, bytes, app.info.traffic.pattern == Traffic::Pattern::shift ? 5e-3 * bytes : 0);
+        EXPECT_LE(talk.bytes, std::max(talk.all_bytes, 1.0));
+        double launches = 0;
+        for (json const& kernel : row["kernels"]) launches += kernel["launches"].get<double>();
+        // Gradients need one launch less if k is not split.
+        EXPECT_NEAR(talk.launches, launches, app.info.traffic.launches > 6 ? 1 : 0);
+      }
+    }
+    EXPECT_EQ(compared > 0, app.distributed) << app.info.name;
+  }
+}
+
+}  // namespace
+}  // namespace tessera
