@@ -52,6 +52,8 @@ struct AppCases {
   /// Maximum number of tiles along an extent: enough to show all edges. Each tile costs a barrier or two, so thousands
   /// would take minutes.
   std::size_t tiles_along = 200;
+  bool rounds_exact_data = false;  ///< whether results of exact data need a scale
+  bool has_parts = true;           ///< whether the loss of a part of the reference makes right rows fail
 };
 
 /// The cases of the mini-app that this program tests, defined in cases/<app>.cpp.

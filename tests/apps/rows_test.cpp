@@ -384,9 +384,7 @@ TEST_P(Rows, KindsOfData) {
           if (outcome.starts_with("skipped: ")) continue;
           EXPECT_EQ(outcome, "") << name_of(app(), row) << " on " << what;
         }
-        bool const rounds = app().info.name == "softmax" || app().info.name == "attention" ||
-                            app().info.name == "moving_average" || app().info.name == "roofline";
-        if (kind != DataKind::exact || rounds) continue;
+        if (kind != DataKind::exact || app_cases().rounds_exact_data) continue;
         for (ExpectedField const& field : expected) {
           EXPECT_TRUE(std::ranges::all_of(field.scale, [](double scale) { return scale == 0; }))
               << field.name << " of " << what;
@@ -503,9 +501,7 @@ class WithoutPart final : public FieldSource {
 TEST_P(Rows, LostPartOfTheReference) {
   DType const dtype = dtypes_of_this_build().front();
   constexpr std::size_t size = 70001;
-  if (!takes(app(), dtype, base_, 1 << 17) || app().info.name == "memory_access" || app().info.name == "roofline") {
-    GTEST_SKIP() << "it has no parts";
-  }
+  if (!takes(app(), dtype, base_, 1 << 17) || !app_cases().has_parts) GTEST_SKIP() << "it has no parts";
   auto const right = app().generate_data(dtype, size, 42, app().data.front(), with_defaults(app(), base_));
   std::size_t const count = right->input().front().count();
   std::size_t const part = std::min<std::size_t>(4096, count / 4 + 1);

@@ -3,7 +3,7 @@
 namespace tessera::testing {
 
 AppCases app_cases() {
-  AppCases cases;
+  AppCases cases{.rounds_exact_data = true};
   for (ParameterMap& map : cases.parameters) map["scale"] = 0.01;
   auto const add_shape = [&](Int dim, Int queries) {
     cases.parameters.push_back({{"dim", dim}, {"queries", queries}, {"scale", 0.01}});

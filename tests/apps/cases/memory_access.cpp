@@ -3,7 +3,7 @@
 namespace tessera::testing {
 
 AppCases app_cases() {
-  AppCases cases;
+  AppCases cases{.has_parts = false};
   cases.base = {{"iterations", Int{5}}, {"rounds", Int{3}}};
   std::string const warp = "warp";
   std::string const element = "element";

@@ -2,6 +2,10 @@
 
 namespace tessera::testing {
 
-AppCases app_cases() { return stencil_cases(); }
+AppCases app_cases() {
+  AppCases cases = stencil_cases();
+  cases.rounds_exact_data = true;
+  return cases;
+}
 
 }  // namespace tessera::testing

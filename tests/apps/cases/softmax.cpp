@@ -3,7 +3,7 @@
 namespace tessera::testing {
 
 AppCases app_cases() {
-  AppCases cases;
+  AppCases cases{.rounds_exact_data = true};
   for (char const* const axis : {"all", "rows", "cols"}) {
     for (Int const rows : {0, 1, 2, 3, 63, 500})
       cases.parameters.push_back({{"axis", std::string(axis)}, {"rows", rows}});
