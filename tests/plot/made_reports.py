@@ -31,7 +31,10 @@ def report(rows, device="A chip, 8 threads", space="openmp", dtype="float", copy
             "seconds_third_quartile": seconds and seconds * (2 if row.get("noisy") else 1.2), "bytes_per_second": seconds and bytes_ / seconds,
             "share_of_copy": seconds and bytes_ / copy / seconds, "share_of_roof": seconds and least / seconds,
             "bytes": bytes_, "flops": flops, "cold": row.get("cold", False),
-            **{key: row[key] for key in ("unit", "unit_products", "elements") if key in row},  # older reports have none
+            # Older reports have no unit.
+            **({} if row.get("older") else {
+                "unit": row.get("unit", "multiply_add"), "unit_products": row.get("unit_products", 1)}),
+            **({"elements": row["elements"]} if "elements" in row else {}),
             **({"ranks": {"count": row["ranks"], "transport": "host", **row.get("of_ranks", {})}} if row.get("ranks", 1) > 1 else {}),
         })  # fmt: skip
     return {

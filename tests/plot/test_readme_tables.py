@@ -148,8 +148,8 @@ class Tables(unittest.TestCase):
     def test_noisy_rows_beside_libraries(self):
         def rows(**noisy):
             made = [("fast", "team", 1e-3), ("slow", "range", 2e-3), ("library", "library", 1.5e-3)]
-            return [{"app": "map", "variant": name, "level": level, "seconds": seconds, "noisy": noisy.get(name, False),
-                     "unit": "multiply_add", "unit_products": 1} for name, level, seconds in made]  # fmt: skip
+            return [{"app": "map", "variant": name, "level": level, "seconds": seconds, "noisy": noisy.get(name, False)}
+                    for name, level, seconds in made]  # fmt: skip
 
         self.write_readme(mark="<!-- figures: chip-2026-11-22 ratios=map.json -->")
         write(self.results, "map.json", report(rows(fast=True)))
