@@ -1,4 +1,5 @@
-// The exchange that each mini-app declares: the model's bytes, messages and launches are compared with a run on two GPUs.
+// The traffic that each mini-app declares: the model's bytes, messages and launches are compared with a run on two
+// GPUs.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The model that predicts times before a run: its parts are compared with hand calculations. tests/apps/traffic_test.cpp
-// compares what it says of each mini-app's ranks with a run.
+// The model that predicts times before a run: its parts are compared with hand calculations.
+// tests/apps/traffic_test.cpp compares each mini-app's traffic with a run.
 
 #include <gtest/gtest.h>
 
