@@ -49,98 +49,72 @@ endforeach()
 # Folder of the mini-apps' own programs; only `tessera` goes to bin.
 set(TESSERA_INSTALL_PROGRAMS ${CMAKE_INSTALL_LIBEXECDIR}/tessera)
 
-# tessera_add_absent_variant(app variant why): for a variant without code in this build. It is listed as in
-# variants/<variant>.cpp, with the same dtypes, and its rows are skipped with the reason `why`.
-# tessera_write_absent_variants() writes the code.
-function(tessera_add_absent_variant app variant why)
-  set(file ${PROJECT_SOURCE_DIR}/apps/${app}/variants/${variant}.cpp)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-  file(READ ${file} text)
-  string(REGEX REPLACE "^.*static constexpr VariantInfo info" "" info "${text}")
-  string(FIND "${info}" "};" end)
-  string(SUBSTRING "${info}" 0 ${end} info)
-  if(info STREQUAL text OR end EQUAL -1 OR NOT info MATCHES "^{")
-    message(FATAL_ERROR "${file} has no `static constexpr VariantInfo info{...};` (--list shows it, also in a build that has no "
-                        "code for the variant); write it so")
-  endif()
-  set(integers true)
-  if(text MATCHES "requires (std::is_floating_point_v|std::floating_point|Floating)<T>")
-    set(integers false)
-  endif()
-  # 16-bit floats: if the Problem has them and the variant does not require one of the language's own types.
-  set(short_floats false)
-  file(READ ${PROJECT_SOURCE_DIR}/apps/${app}/problem.hpp problem)
-  if(problem MATCHES "bool short_floats = true;" AND
-     NOT text MATCHES "requires( std::(is_floating_point_v|floating_point)<T>|[(]!ShortFloat<T>)")
-    set(short_floats true)
-  endif()
-  set_property(GLOBAL APPEND_STRING PROPERTY TESSERA_ABSENT_VARIANTS "namespace ${app} {
-VariantRows ${variant}() {
-  return absent_rows(VariantInfo${info}}, ${integers}, ${short_floats},
-                     [](Case&) -> std::unique_ptr<RowRun> { throw Skip(\"${why}\"); });
-}
-}  // namespace ${app}
-")
-endfunction()
-
-# tessera_write_absent_variants(): writes one source for all mini-apps, because one object per variant would take
-# seconds each.
-function(tessera_write_absent_variants)
-  get_property(TESSERA_ABSENT_VARIANTS GLOBAL PROPERTY TESSERA_ABSENT_VARIANTS)
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/AbsentVariants.cpp.in ${PROJECT_BINARY_DIR}/absent_variants.cpp @ONLY)
-  add_library(tessera_absent_variants STATIC ${PROJECT_BINARY_DIR}/absent_variants.cpp)
-  target_link_libraries(tessera_absent_variants PRIVATE tessera_flags PUBLIC tessera::driver)
-endfunction()
-
-# tessera_add_app(name VARIANTS v1 v2 ...): adds the library tessera::app_<name> with the mini-app's table, and its
-# program. There is one source file per variant; TESSERA_UNITY joins them.
-function(tessera_add_app name)
-  cmake_parse_arguments(PARSE_ARGV 1 app "" "" "VARIANTS")
-  if(app_UNPARSED_ARGUMENTS OR NOT app_VARIANTS)
-    message(FATAL_ERROR "tessera_add_app(${name}): VARIANTS v1 v2 ... is needed, and nothing else is known")
-  endif()
-  list(TRANSFORM app_VARIANTS REPLACE "(.+)" "variants/\\1.cpp" OUTPUT_VARIABLE sources)
-  set(with_library "")
-  if("kernels" IN_LIST app_VARIANTS)
-    if(TARGET tessera_kokkos_kernels)
-      set(with_library tessera_kokkos_kernels)
-    else()
-      list(REMOVE_ITEM sources variants/kernels.cpp)
-      tessera_add_absent_variant(${name} kernels "built without Kokkos Kernels")
-    endif()
-  endif()
-  set(on_ranks ${app_VARIANTS})
-  list(FILTER on_ranks INCLUDE REGEX "^distributed")
-  foreach(variant IN LISTS on_ranks)
-    if(NOT TESSERA_ENABLE_MPI)
-      list(REMOVE_ITEM sources variants/${variant}.cpp)
-      tessera_add_absent_variant(${name} ${variant} "needs a build with MPI (TESSERA_ENABLE_MPI=ON)")
-    endif()
-    set_source_files_properties(variants/${variant}.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+# tessera_camel_case(snake_case result): the name of a Problem or a variant as a type.
+function(tessera_camel_case name result)
+  string(REPLACE "_" ";" words ${name})
+  set(type "")
+  foreach(word IN LISTS words)
+    string(SUBSTRING ${word} 0 1 first)
+    string(SUBSTRING ${word} 1 -1 others)
+    string(TOUPPER ${first} first)
+    string(APPEND type ${first}${others})
   endforeach()
-  set(of_warpgroups ${sources})
-  list(FILTER of_warpgroups INCLUDE REGEX "/warpgroup_")
-  if(of_warpgroups AND ("HOPPER90" IN_LIST Kokkos_ARCH OR Kokkos_ARCH_HOPPER90))
-    # These sources use instructions of 9.0a. Kokkos' flags select 9.0, and nvcc_wrapper accepts no second architecture,
-    # but nvcc reads this variable last. In other builds the sources compile like all others, and their rows are
-    # skipped.
-    list(REMOVE_ITEM sources ${of_warpgroups})
-    add_library(tessera_app_${name}_sm_90a OBJECT ${of_warpgroups})
+  set(${result} ${type} PARENT_SCOPE)
+endfunction()
+
+# tessera_add_app(name VARIANTS v1 v2 ... [KOKKOS_KERNELS v...] [RANKS v...] [SM_90A v...]): adds the library
+# tessera::app_<name> with the mini-app's table, and its program. There is one source file per variant; TESSERA_UNITY
+# joins them. --list shows first VARIANTS, then KOKKOS_KERNELS (need the library), then RANKS (need MPI). Builds without
+# the library, or without MPI, list them too, and skip their rows. SM_90A: those of VARIANTS with instructions of 9.0a.
+function(tessera_add_app name)
+  cmake_parse_arguments(PARSE_ARGV 1 app "" "" "VARIANTS;KOKKOS_KERNELS;RANKS;SM_90A")
+  if(app_UNPARSED_ARGUMENTS OR NOT app_VARIANTS)
+    message(FATAL_ERROR "tessera_add_app(${name}): VARIANTS v1 v2 ... is needed; only KOKKOS_KERNELS, RANKS and SM_90A "
+                        "may follow")
+  endif()
+  tessera_camel_case(${name} TESSERA_PROBLEM)
+  # Files that some builds lack stay outside of the unit: it is the same in all builds, and ccache can reuse it.
+  set(TESSERA_ABSENT "")
+  set(outside "")
+  foreach(needed IN ITEMS KOKKOS_KERNELS RANKS)
+    foreach(variant IN LISTS app_${needed})
+      if(needed STREQUAL "RANKS" AND NOT TESSERA_ENABLE_MPI)
+        set(why "needs a build with MPI (TESSERA_ENABLE_MPI=ON)")
+      elseif(needed STREQUAL "KOKKOS_KERNELS" AND NOT TARGET tessera_kokkos_kernels)
+        set(why "built without Kokkos Kernels")
+      else()
+        list(APPEND outside variants/${variant}.cpp)
+        continue()
+      endif()
+      tessera_camel_case(${variant} type)
+      string(APPEND TESSERA_ABSENT "namespace tessera {\nnamespace ${name} {\nstruct ${type};\n}\ntemplate <>\n"
+             "inline constexpr std::string_view why_absent<${name}::${type}> = \"${why}\";\n}\n"
+             "#include \"variants/${variant}.cpp\"\n")
+    endforeach()
+  endforeach()
+  if(TESSERA_ABSENT)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/AbsentVariants.cpp.in absent_variants.cpp @ONLY)
+    list(APPEND outside ${CMAKE_CURRENT_BINARY_DIR}/absent_variants.cpp)
+  endif()
+  if(outside)
+    set_source_files_properties(${outside} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+  set_property(GLOBAL PROPERTY TESSERA_RANKS_${name} ${app_RANKS})
+  list(TRANSFORM app_VARIANTS REPLACE "(.+)" "variants/\\1.cpp" OUTPUT_VARIABLE sources)
+  if(app_SM_90A AND ("HOPPER90" IN_LIST Kokkos_ARCH OR Kokkos_ARCH_HOPPER90))
+    # Kokkos' flags select 9.0, and nvcc_wrapper accepts no second architecture, but nvcc reads this variable last. In
+    # other builds the sources compile like all others, and their rows are skipped.
+    list(TRANSFORM app_SM_90A REPLACE "(.+)" "variants/\\1.cpp")
+    list(REMOVE_ITEM sources ${app_SM_90A})
+    add_library(tessera_app_${name}_sm_90a OBJECT ${app_SM_90A})
     target_include_directories(tessera_app_${name}_sm_90a PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(tessera_app_${name}_sm_90a PRIVATE tessera::driver tessera::core tessera_flags)
     set(launcher ${CMAKE_COMMAND} -E env NVCC_APPEND_FLAGS=-arch=sm_90a ${CMAKE_CXX_COMPILER_LAUNCHER})
     set_target_properties(tessera_app_${name}_sm_90a PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
     list(APPEND sources $<TARGET_OBJECTS:tessera_app_${name}_sm_90a>)
   endif()
-  # `App app()` is generated from the list of variants above. The Problem's name is the mini-app's name in CamelCase.
-  string(REPLACE "_" ";" words ${name})
-  set(TESSERA_PROBLEM "")
-  foreach(word IN LISTS words)
-    string(SUBSTRING ${word} 0 1 first)
-    string(SUBSTRING ${word} 1 -1 others)
-    string(TOUPPER ${first} first)
-    string(APPEND TESSERA_PROBLEM ${first}${others})
-  endforeach()
+  # `App app()` is generated from the lists of variants.
+  list(APPEND app_VARIANTS ${app_KOKKOS_KERNELS} ${app_RANKS})
   set(TESSERA_DECLARATIONS "")
   foreach(variant IN LISTS app_VARIANTS)
     string(APPEND TESSERA_DECLARATIONS "VariantRows ${variant}();\n")
@@ -149,21 +123,22 @@ function(tessera_add_app name)
   string(APPEND TESSERA_CALLS "()")
   configure_file(${PROJECT_SOURCE_DIR}/cmake/App.cpp.in app.cpp @ONLY)
   file(GLOB own_sources CONFIGURE_DEPENDS problem.cpp)
-  add_library(tessera_app_${name} STATIC reference.cpp ${own_sources} ${CMAKE_CURRENT_BINARY_DIR}/app.cpp ${sources})
+  add_library(tessera_app_${name} STATIC reference.cpp ${own_sources} ${CMAKE_CURRENT_BINARY_DIR}/app.cpp ${sources}
+              ${outside})
   add_library(tessera::app_${name} ALIAS tessera_app_${name})
   target_include_directories(tessera_app_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(tessera_app_${name} PUBLIC tessera::driver tessera_absent_variants
-                        PRIVATE tessera::core tessera_flags ${with_library})
+  target_link_libraries(tessera_app_${name} PUBLIC tessera::driver PRIVATE tessera::core tessera_flags)
+  if(app_KOKKOS_KERNELS AND TARGET tessera_kokkos_kernels)
+    target_link_libraries(tessera_app_${name} PRIVATE tessera_kokkos_kernels)
+  endif()
   if(TESSERA_UNITY)
-    # All files form one unit, so that shared code is compiled once; other mini-apps use other cores. Files that some
-    # builds lack stay outside, so that the unit is the same in all builds and ccache can reuse it. With many cores the
-    # largest mini-app takes longest; a number as the value limits how many files are joined.
+    # All files form one unit, so that shared code is compiled once; other mini-apps use other cores. With many cores
+    # the largest mini-app takes longest; a number as the value limits how many files are joined.
     set(files_of_unit 0)
     if(TESSERA_UNITY MATCHES "^([2-9]|[1-9][0-9]+)$")
       set(files_of_unit ${TESSERA_UNITY})
     endif()
     set_target_properties(tessera_app_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files_of_unit})
-    set_source_files_properties(variants/kernels.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   if(TARGET tessera_precompiled)
     target_precompile_headers(tessera_app_${name} REUSE_FROM tessera_precompiled)

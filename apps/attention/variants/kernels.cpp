@@ -10,7 +10,7 @@
 #include <tessera/kernels/softmax.hpp>
 #include <tessera/table/make_app.hpp>
 
-#include <tessera/table/kokkos_gemm.hpp>
+#include <tessera/table/kokkos_blas.hpp>
 
 namespace tessera::attention {
 

@@ -8,8 +8,7 @@
 
 #include <tessera/table/make_app.hpp>
 
-#include <KokkosKernels_config.h>
-#include <KokkosBlas2_gemv.hpp>
+#include <tessera/table/kokkos_blas.hpp>
 
 namespace tessera::axis_sum {
 

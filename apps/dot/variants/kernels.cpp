@@ -6,8 +6,7 @@
 
 #include <tessera/table/make_app.hpp>
 
-#include <KokkosKernels_config.h>
-#include <KokkosBlas1_dot.hpp>
+#include <tessera/table/kokkos_blas.hpp>
 
 namespace tessera::dot {
 

@@ -8,7 +8,7 @@
 
 #include <tessera/table/make_app.hpp>
 
-#include <tessera/table/kokkos_gemm.hpp>
+#include <tessera/table/kokkos_blas.hpp>
 
 namespace tessera::matmul {
 

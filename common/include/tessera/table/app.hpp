@@ -148,11 +148,6 @@ struct VariantRows {
   std::vector<Row> rows;
 };
 
-/// Returns the rows of a variant that is not in this build, for every space and dtype that rows are compiled for
-/// (`integers`: also int32; `short_floats`: also half and bfloat16). `start` throws the Skip that states the reason.
-[[nodiscard]] VariantRows absent_rows(VariantInfo const& info, bool integers, bool short_floats,
-                                      std::unique_ptr<RowRun> (*start)(Case&));
-
 /// The source of a case's fields: a file (io) or memory (tests).
 class FieldSource {
  public:

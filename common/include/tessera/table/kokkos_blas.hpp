@@ -1,9 +1,29 @@
 #pragma once
 /// \file
-/// KokkosBlas::gemm, with helpers for the variants that call it. Only for files that are compiled with Kokkos Kernels.
+/// The functions of Kokkos Kernels that variants call, with helpers. Without the library they are declared only: the
+/// variants are absent (why_absent of make_app.hpp), but the compiler reads their descriptions.
 
+#if __has_include(<KokkosBlas3_gemm.hpp>)
 #include <KokkosKernels_config.h>
+#include <KokkosBlas1_dot.hpp>
+#include <KokkosBlas2_gemv.hpp>
 #include <KokkosBlas3_gemm.hpp>
+#else
+namespace KokkosBlas {
+template <class... Arguments>
+void dot(Arguments const&...);
+template <class... Arguments>
+void gemv(Arguments const&...);
+template <class... Arguments>
+void gemm(Arguments const&...);
+namespace Impl {
+template <class... Types>
+struct gemv_tpl_spec_avail;
+template <class... Types>
+struct gemm_tpl_spec_avail;
+}  // namespace Impl
+}  // namespace KokkosBlas
+#endif
 
 #include <algorithm>
 #include <cstddef>

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -591,8 +592,13 @@ auto with_dtype(DType dtype, Body&& body) {
 
 }  // namespace detail
 
+/// Why this build has no code for a variant; empty if it has. CMake specialises it before the variant's file
+/// (cmake/AbsentVariants.cpp.in), and nothing of its Plan is instantiated.
+template <class Variant>
+inline constexpr std::string_view why_absent{};
+
 /// Returns the rows of one variant: every enabled space x dtype that the variant's Plan supports (its `requires`
-/// clause).
+/// clause). Rows of an absent variant are skipped.
 ///
 /// Within the supported range the concept is a hard requirement, with these messages.
 template <class Problem, class Variant>
@@ -602,7 +608,11 @@ template <class Problem, class Variant>
   for_each_type(EnabledSpaces{}, [&]<class Exec>() {
     for_each_dtype<Problem>([&]<class T>() {
       static_assert(ProblemFor<Problem, T>, "Tessera: the Problem lacks a member (see tessera/core/problem.hpp)");
-      if constexpr (is_chosen_space(space_name<Exec>()) && DeclaredFor<Variant, Exec, T>) {
+      if constexpr (!why_absent<Variant>.empty()) {
+        if (!is_chosen_space(space_name<Exec>()) || !DeclaredFor<Variant, Exec, T>) return;
+        auto const skip = [](Case&) -> std::unique_ptr<RowRun> { throw Skip(std::string(why_absent<Variant>)); };
+        result.rows.push_back({Variant::info, std::string(space_name<Exec>()), dtype_of<T>, skip});
+      } else if constexpr (is_chosen_space(space_name<Exec>()) && DeclaredFor<Variant, Exec, T>) {
         static_assert(Plannable<Variant, Problem, Exec, T> || PlannableOnRanks<Variant, Problem, Exec, T>,
                       "Tessera: the variant's Plan needs a constructor Plan(Exec const&, InputOn<...> const&), or one "
                       "that also takes a ranks::Part const&");
