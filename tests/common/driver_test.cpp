@@ -2268,6 +2268,7 @@ TEST_F(Suite, mistakes_of_a_study_are_found_before_it) {
 TEST_F(Suite, limits_of_roofs_that_are_too_small_for_numbers) {
   apps = {fake_app({"map", {"good"}})};
   apps[0].distributed = true;
+  apps[0].info.traffic.pattern = Traffic::Pattern::nothing;
   apps[0].input_shapes = [](std::size_t size, ParameterMap const&) { return std::vector<Shape>{{size}}; };
   auto const row_of = [&](double roof) {
     machine().roofs.copy_bytes_per_second = machine().roofs.read_bytes_per_second = roof;
