@@ -19,6 +19,9 @@ void for_each_dtype(Body&& body) {
   });
 }
 
+template <class Problem, class T>
+concept RefersToPart = requires { &Problem::template reference_of_part<T>; };
+
 /// Compiles reference<T>, and reference_of_part<T> if the Problem has it, for each enabled dtype. Each reference.cpp
 /// ends with `template struct tessera::References<tessera::map::Map>;`.
 template <class Problem>
@@ -28,7 +31,7 @@ struct References {
     std::vector<void (*)()> all;
     for_each_dtype<Problem>([&]<class T>() {
       all.push_back(reinterpret_cast<void (*)()>(&Problem::template reference<T>));
-      if constexpr (requires { &Problem::template reference_of_part<T>; }) {
+      if constexpr (RefersToPart<Problem, T>) {
         all.push_back(reinterpret_cast<void (*)()>(&Problem::template reference_of_part<T>));
       }
     });
