@@ -1,6 +1,6 @@
 # cmake --install: programs, inputs, documents, and the package `tessera` for find_package.
 #
-#   find_package(tessera CONFIG REQUIRED)                     tessera::core, tessera::driver, tessera::runtime
+#   find_package(tessera CONFIG REQUIRED)                     tessera::core, tessera::driver, tessera::runtime, tessera::study
 #   find_package(tessera CONFIG REQUIRED COMPONENTS core)     the headers only: needs Kokkos and nothing else
 #
 # Two export sets, so that users of only the headers do not need HDF5.
@@ -14,7 +14,7 @@ set(TESSERA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 # of the package would have to find them again, so they are removed. All other libraries stay, and the package's config
 # finds them.
 set(TESSERA_FIND_PACKAGES "")
-foreach(target tessera_driver tessera_runtime)
+foreach(target tessera_driver tessera_runtime tessera_study)
   get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
   list(REMOVE_ITEM libraries "$<LINK_ONLY:tessera_flags>")
   foreach(library CLI11::CLI11 nlohmann_json::nlohmann_json)
@@ -34,7 +34,7 @@ target_include_directories(tessera_runtime INTERFACE $<INSTALL_INTERFACE:${CMAKE
 
 # --- Libraries and headers --------------------------------------------------------------------------------------------
 install(TARGETS tessera_core EXPORT tesseraCoreTargets)
-install(TARGETS tessera_driver tessera_runtime EXPORT tesseraDriverTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS tessera_driver tessera_runtime tessera_study EXPORT tesseraDriverTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp")
 install(FILES ${PROJECT_BINARY_DIR}/common/include/tessera/core/config.hpp

@@ -1,7 +1,7 @@
 #include "all_apps.hpp"
 
 #include <tessera/core/host_threads.hpp>
-#include <tessera/driver/run_suite.hpp>
+#include <tessera/study/run_suite.hpp>
 
 namespace {
 

@@ -12,6 +12,7 @@
 #include <tessera/cli/sizes.hpp>
 #include <tessera/cli/sweeps.hpp>
 
+#include "../../common/src/driver/selection.hpp"
 #include "fake_app.hpp"
 #include "fake_runtime.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <tessera/measure/sampling.hpp>
-#include <tessera/report/comparison.hpp>
+#include <tessera/study/comparison.hpp>
 
 namespace tessera::comparison {
 namespace {

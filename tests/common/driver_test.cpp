@@ -33,9 +33,9 @@
 #include <tessera/core/host_threads.hpp>
 #include <tessera/driver/driver.hpp>
 #include <tessera/driver/run.hpp>
-#include <tessera/driver/run_suite.hpp>
 #include <tessera/io/case_file.hpp>
 #include <tessera/io/whole_file.hpp>
+#include <tessera/study/run_suite.hpp>
 #include <tessera/table/app.hpp>
 
 #include "../../common/src/driver/progress.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <tessera/core/types.hpp>
-#include <tessera/report/model.hpp>
+#include <tessera/study/model.hpp>
 
 namespace tessera::model {
 namespace {

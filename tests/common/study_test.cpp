@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <tessera/cli/nearest.hpp>
-#include <tessera/cli/study.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/study/study.hpp>
 
 namespace tessera::study {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <tessera/driver/run_suite.hpp>
+#include <tessera/study/run_suite.hpp>
 
 int main(int argc, char** argv) {
   std::vector<tessera::App> apps = tessera::all_apps();

@@ -1,6 +1,7 @@
 #include <tessera/cli/sizes.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -126,6 +127,11 @@ std::vector<std::size_t> parse_sizes(std::string_view text, std::string_view opt
     }
   }
   return sizes;
+}
+
+std::string size_text(std::size_t size) {
+  return size >= 1024 && std::has_single_bit(size) ? "2^" + std::to_string(std::bit_width(size) - 1)
+                                                   : std::to_string(size);
 }
 
 }  // namespace tessera

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 
 #include <tessera/cli/nearest.hpp>
-#include <tessera/cli/study.hpp>
+#include <tessera/cli/shell_words.hpp>
+#include <tessera/cli/sizes.hpp>
 #include <tessera/table/runtime.hpp>
 
 #include "../cli/option_table.hpp"
@@ -17,19 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using study::quoted;
-using study::size_text;
-
-// Returns the program as it was called. A launcher such as `./run` sets TESSERA_LAUNCHER to its own command: then
-// returns that command and the program's bare name.
-std::string program_of(Command const& command) {
-  char const* const launcher = std::getenv("TESSERA_LAUNCHER");
-  if (launcher == nullptr || *launcher == '\0') return quoted(command.typed);
-  return std::string(launcher) + " " + quoted(fs::path(command.typed).filename().string());
-}
-
 std::string run_of(Command const& command, std::string const& apps) {
-  return program_of(command) + (command.in_suite ? " run " + apps : "");
+  return program_as_called(command.typed) + (command.in_suite ? " run " + apps : "");
 }
 
 // Returns the command line without these options and their values.
@@ -105,7 +94,8 @@ std::vector<std::pair<std::string, std::string>> commands_to_try(Command const& 
     commands.emplace_back(run_of(command, one) + " --size 2^16:2^26 --json sizes.json",
                           "how it scales, with all samples");
   }
-  commands.emplace_back(command.in_suite ? program_of(command) + " help " + one : program_of(command) + " --help",
+  commands.emplace_back(command.in_suite ? program_as_called(command.typed) + " help " + one
+                                         : program_as_called(command.typed) + " --help",
                         "its options and variants");
   if (!options.dtypes.given && enabled_dtypes().size() > 1) {
     commands.emplace_back(run_of(command, all) + " --dtype all --digest", "all of " + join(enabled_dtypes()));

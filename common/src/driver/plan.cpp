@@ -13,6 +13,7 @@
 
 #include "files.hpp"
 #include "kokkos_words.hpp"
+#include "selection.hpp"
 
 namespace tessera {
 

@@ -1,4 +1,4 @@
-#include <tessera/report/model.hpp>
+#include <tessera/study/model.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 
 #include <tessera/report/machine_file.hpp>
 
-#include "json.hpp"
+#include "../report/json.hpp"
 
 namespace tessera::model {
 

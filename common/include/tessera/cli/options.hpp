@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The command line that all mini-apps share, and its selection of rows.
+/// The command line that all mini-apps share.
 
 #include <cstddef>
 #include <cstdint>
@@ -104,16 +104,6 @@ struct Command {
 
 /// Returns the output of --version.
 [[nodiscard]] std::string version_text(std::string_view program);
-
-/// Returns the app's dtypes that were requested and have rows. If none was requested: float, or the app's first dtype.
-[[nodiscard]] std::vector<DType> dtypes_of(App const& app, Options const& options);
-
-/// Returns the requested rows of that dtype: by space in the order of enabled_spaces(), then in the order of --list.
-[[nodiscard]] std::vector<Row const*> select_rows(App const& app, Options const& options, DType dtype);
-
-/// Throws UserError, listing the existing rows, if nothing is selected, or if a named variant, space or dtype has no
-/// row with the rest of the selection. `dtypes` are the dtypes that will run.
-void check_selection(App const& app, Options const& options, std::vector<DType> const& dtypes);
 
 /// Parses the value of a parameter, or the values of a parameter to sweep. Throws UserError (with the choices, the
 /// range or the type).

@@ -26,4 +26,7 @@ namespace tessera {
 /// Returns one such number, or nothing if the text is not one.
 [[nodiscard]] std::optional<std::size_t> one_size(std::string_view text);
 
+/// Returns a size as an option takes it: "2^24", "1000".
+[[nodiscard]] std::string size_text(std::size_t size);
+
 }  // namespace tessera

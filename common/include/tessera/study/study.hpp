@@ -62,10 +62,4 @@ void set(Study& study, std::string_view key, std::string const& text, std::strin
 /// Splits a command into words as a shell does: at spaces, with '...', "..." and \. Throws UserError for an open quote.
 [[nodiscard]] std::vector<std::string> split_words(std::string_view text, std::string const& where);
 
-/// Returns a word as a shell reads it, quoted if necessary.
-[[nodiscard]] std::string quoted(std::string const& text);
-
-/// Returns a size as an option takes it: "2^24", "1000".
-[[nodiscard]] std::string size_text(std::size_t size);
-
 }  // namespace tessera::study

@@ -17,7 +17,7 @@
 #include <tessera/core/host_threads.hpp>
 #include <tessera/table/runtime.hpp>
 
-#include "interruption.hpp"
+#include "../driver/interruption.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): not every unistd.h declares it
 

@@ -1,14 +1,12 @@
-// The command lines of `tessera study` and `tessera limits`, and the launches of a study.
+// The command line of `tessera study`, and its launches.
 
-#include "study.hpp"
+#include "run_study.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -23,18 +21,22 @@
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
+#include <tessera/cli/shell_words.hpp>
 #include <tessera/cli/sizes.hpp>
-#include <tessera/cli/study.hpp>
 #include <tessera/measure/sampling.hpp>
 #include <tessera/report/machine_file.hpp>
-#include <tessera/report/model.hpp>
 #include <tessera/report/table.hpp>
+#include <tessera/study/model.hpp>
+#include <tessera/study/study.hpp>
 #include <tessera/table/build_facts.hpp>
 #include <tessera/table/runtime.hpp>
 
+#include "../driver/interruption.hpp"
+#include "../driver/selection.hpp"
 #include "../report/thread_facts.hpp"
+#include "apps.hpp"
 #include "child.hpp"
-#include "interruption.hpp"
+#include "reader.hpp"
 
 namespace tessera::study {
 
@@ -42,68 +44,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-using Words = std::vector<std::string>;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The command line
 // ---------------------------------------------------------------------------------------------------------------------
-
-// Parses `--word VALUE` and `--word=VALUE`, words without a value, and words that are not options.
-class Reader {
- public:
-  Reader(Words const& words, std::string program, Words flags, Words valued)
-      : words_(words), program_(std::move(program)), flags_(std::move(flags)), valued_(std::move(valued)) {}
-
-  // Returns false at the end. Otherwise `option` is the option; if it is empty, `value` is a word that is not an
-  // option.
-  bool next() {
-    if (at_ == words_.size()) return false;
-    std::string word = words_[at_++];
-    option.clear();
-    value.clear();
-    if (!word.starts_with("-")) {
-      value = word;
-      return true;
-    }
-    std::size_t const equals = word.find('=');
-    bool const joined = equals != std::string::npos;
-    if (joined) {
-      value = word.substr(equals + 1);
-      word.resize(equals);
-    }
-    option = word;
-    if (std::ranges::find(flags_, word) != flags_.end() && !joined) return true;
-    if (std::ranges::find(valued_, word) == valued_.end()) {
-      Words known = flags_;
-      known.insert(known.end(), valued_.begin(), valued_.end());
-      for (std::string& name : known) name = name.substr(2);
-      throw UserError(
-          "unknown option `" + word + "` (not an option of " + program_ + "); " +
-          did_you_mean(word.substr(std::min<std::size_t>(2, word.size())), known, "see " + program_ + " --help", "--"));
-    }
-    if (!joined) {
-      if (at_ == words_.size()) {
-        throw UserError("no value for " + word + " (it needs one); see " + program_ + " --help");
-      }
-      value = words_[at_++];
-    }
-    return true;
-  }
-
-  std::string option;
-  std::string value;
-
- private:
-  Words const& words_;
-  std::string program_;
-  Words flags_;
-  Words valued_;
-  std::size_t at_ = 0;
-};
-
-bool asks_for_help(Words const& words) {
-  return std::ranges::find(words, "--help") != words.end() || std::ranges::find(words, "-h") != words.end();
-}
 
 struct Arguments {
   std::optional<Study> study;
@@ -187,39 +131,11 @@ struct Forecast {
   }
 };
 
-std::vector<App const*> apps_of(std::vector<App> const& apps, std::string const& names) {
-  std::vector<App const*> found;
-  Words known;
-  for (App const& app : apps) known.emplace_back(app.info.name);
-  for (std::string const& name : names == "all" ? known : split_at_commas(names)) {
-    auto const at = std::ranges::find(known, name);
-    if (at == known.end()) throw UserError(unknown_name("mini-app", name, known, "this build has"));
-    found.push_back(&apps[static_cast<std::size_t>(at - known.begin())]);
-  }
-  return found;
-}
-
-model::ModelCase model_case(App const& app, DType dtype, std::size_t size, ParameterMap const& given) {
-  model::ModelCase c;
-  c.app = app.info.name;
-  c.dtype = dtype;
-  for (ParameterSpec const& spec : app.parameters) c.parameters[spec.name] = spec.default_value;
-  for (auto const& [name, value] : given) c.parameters[name] = value;
-  Footprint const footprint = app.footprint_of_size(dtype, size, c.parameters);
-  c.work = footprint.work;
-  c.output = footprint.output_shapes;
-  c.input = app.input_shapes(size, c.parameters);
-  c.traffic = app.info.traffic;
-  if (app.output_split != nullptr) c.output_split = app.output_split(c.parameters);
-  if (app.reach != nullptr) c.reach = app.reach(c.input, c.parameters);
-  return c;
-}
-
 using Machines = std::map<std::string, model::Machine>;
 
 // Parses the step's command line as the program will. Throws UserError for errors in it.
 Options options_of(std::vector<App> const& apps, Step const& step) {
-  Command const command{"tessera run " + step.apps, apps_of(apps, step.apps), true};
+  Command const command{"tessera run " + step.apps, find_apps(apps, step.apps), true};
   Options options = parse_options(command, step.arguments);
   if (command.apps.size() == 1) {
     check_selection(*command.apps.front(), options, dtypes_of(*command.apps.front(), options));
@@ -235,7 +151,7 @@ std::vector<Forecast> forecasts_of(std::vector<App> const& apps, Step const& ste
                                    model::Link const& link) {
   std::vector<Forecast> forecasts;
   Options const options = options_of(apps, step);
-  for (App const* const app : apps_of(apps, step.apps)) {
+  for (App const* const app : find_apps(apps, step.apps)) {
     if (app->info.measures_roofs || (step.ranks > 1 && !app->distributed)) continue;
     for (DType const dtype : dtypes_of(*app, options)) {
       Words spaces;
@@ -397,11 +313,8 @@ class Runner {
         study_(*arguments.study),
         own_(arguments.program.empty()),
         steps_(steps_of(study_)),
-        folder_(arguments.folder) {
-    char const* const launcher = std::getenv("TESSERA_LAUNCHER");
-    this_program_ = launcher == nullptr || *launcher == '\0'
-                        ? quoted(typed)
-                        : std::string(launcher) + " " + quoted(fs::path(typed).filename().string());
+        folder_(arguments.folder),
+        this_program_(program_as_called(typed)) {
     shown_ = own_ ? this_program_ : quoted(arguments.program);
     // If the user names roofs for the launches, they are used.
     measures_once_ = own_ && std::ranges::none_of(study_.options, [](std::string const& word) {
@@ -528,7 +441,7 @@ class Runner {
     if (!measured_.contains(step.ranks) || !fs::exists(file)) return {"--save-machine", file};
     std::map<std::string, SpaceReport> const known = read_machine_file(file);
     Options const options = options_of(apps_, step);
-    for (App const* const app : apps_of(apps_, step.apps)) {
+    for (App const* const app : find_apps(apps_, step.apps)) {
       for (DType const dtype : dtypes_of(*app, options)) {
         for (Row const* const row : select_rows(*app, options, dtype)) {
           if (!known.contains(row->space)) return {"--save-machine", file};
@@ -671,15 +584,6 @@ class Runner {
   std::size_t failed_rows_ = 0;
 };
 
-std::string percent(double share) {
-  if (!std::isfinite(share)) return "-";
-  return share > 0.995 ? "100%" : share < 0.01 ? "under 1%" : std::to_string(std::lround(100 * share)) + "%";
-}
-
-std::string size_or(model::Limit const& limit) {
-  return limit.never ? "never" : limit.least_each == 1 ? "1" : size_text(limit.least_each);
-}
-
 }  // namespace
 
 std::string study_help() {
@@ -721,21 +625,6 @@ std::string study_help() {
   return text;
 }
 
-std::string limits_help() {
-  return "tessera limits: where the mini-apps stop scaling, on paper, as a table in Markdown\n"
-         "\n"
-         "usage\n"
-         "  tessera limits --machine FILE --link SECONDS,BYTES\n"
-         "\n"
-         "options\n"
-         "  --machine FILE         roofs of a rank: of a report, or of --save-machine\n"
-         "  --link SECONDS,BYTES   of a rank to the others: latency of a message, and bytes a second\n"
-         "  --space NAME           of the machine (default: its only one, or the GPU's)\n"
-         "  --ranks N,N            (default 1000,100000)\n"
-         "  --size-per-rank N      of the weak scaling (default 2^28)\n"
-         "  --apps a,b             (default: all that run on several ranks)\n";
-}
-
 int run_study(std::vector<App> const& apps, std::vector<std::string> const& words, std::string const& typed) {
   if (asks_for_help(words)) {
     std::cout << study_help() << std::flush;
@@ -744,91 +633,6 @@ int run_study(std::vector<App> const& apps, std::vector<std::string> const& word
   Arguments const arguments = parse(words);
   Runner runner(apps, arguments, typed);
   return arguments.run ? runner.run() : runner.print();
-}
-
-int run_limits(std::vector<App> const& apps, std::vector<std::string> const& words) {
-  if (asks_for_help(words)) {
-    std::cout << limits_help() << std::flush;
-    return 0;
-  }
-  std::string file, space, names = "all";
-  std::optional<model::Link> link;
-  std::vector<std::size_t> ranks{1000, 100000};
-  std::size_t each = std::size_t{1} << 28;
-  Reader reader(words, "tessera limits", {},
-                {"--machine", "--link", "--space", "--ranks", "--size-per-rank", "--apps"});
-  while (reader.next()) {
-    if (reader.option.empty()) {
-      throw UserError("unexpected argument `" + reader.value +
-                      "` (tessera limits has options only); see tessera limits --help");
-    }
-    if (reader.option == "--machine") file = reader.value;
-    if (reader.option == "--link") link = model::parse_link("--link", reader.value);
-    if (reader.option == "--space") space = reader.value;
-    if (reader.option == "--ranks") ranks = parse_sizes(reader.value, "ranks", "--ranks 1000,100000");
-    if (reader.option == "--size-per-rank")
-      each = parse_sizes(reader.value, "size-per-rank", "--size-per-rank 2^28").front();
-    if (reader.option == "--apps") names = reader.value;
-  }
-  if (file.empty() || !link) {
-    throw UserError("no machine or no link (the table is made from both); see tessera limits --help");
-  }
-  for (std::size_t const count : ranks) {
-    if (count < 2 || count > 10000000 || each < 1 || each > (std::size_t{1} << 36)) {
-      throw UserError(
-          "bad value for --ranks or --size-per-rank (2 to 10^7 ranks, 1 to 2^36 elements each); see tessera limits --help");
-    }
-  }
-  Machines const machines = model::read_machines(file);
-  if (space.empty() && !machines.empty()) {
-    auto const gpu = std::ranges::find_if(machines, [](auto const& one) { return !is_host_space(one.first); });
-    space = gpu != machines.end() ? gpu->first : machines.begin()->first;
-  }
-  auto const machine = machines.find(space);
-  if (machine == machines.end()) {
-    Words known;
-    for (auto const& [name, ignored] : machines) known.push_back(name);
-    throw UserError(unknown_name("space", space, known, file + " has"));
-  }
-  Roofs const& roofs = machine->second.roofs;
-  std::cout << "A rank is one " << machine->second.device << " (" << space << "): copy "
-            << format_number(roofs.copy_bytes_per_second / 1e9) << " GB/s, float peak "
-            << format_number(roofs.peak(DType::float32) / 1e9) << " GFLOP/s, a launch "
-            << format_seconds(roofs.launch_seconds) << ", with its fence "
-            << format_seconds(roofs.launch_and_fence_seconds) << ". A word between ranks takes "
-            << format_seconds(link->word_seconds) << ", a rank's link moves "
-            << format_number(link->bytes_per_second / 1e9) << " GB/s. Float, default parameters, weak scaling at "
-            << size_text(each) << " elements a rank."
-            << (roofs.unsure.empty() ? "" : " The roofs are unsure (" + roofs.unsure + "), and so is this table.")
-            << "\n\n| mini-app | ranks exchange |";
-  for (std::size_t const count : ranks) {
-    std::cout << " " << count << " ranks: efficiency | bound by | elements a rank for 50% |";
-  }
-  std::cout << "\n|---|---|";
-  for (std::size_t i = 0; i < ranks.size(); ++i) std::cout << "---:|---|---:|";
-  std::cout << "\n";
-  for (App const* const app : apps_of(apps, names)) {
-    if (!app->distributed) continue;
-    std::string line;
-    for (std::size_t const count : ranks) {
-      std::optional<model::Limit> const limit =
-          model::limit_of([&](std::size_t size) { return model_case(*app, DType::float32, size, {}); }, count, each,
-                          machine->second, *link);
-      if (!limit) break;
-      std::size_t const working = limit->working_ranks;
-      bool const few = 10 * working < 9 * count;
-      if (line.empty()) line = "| " + limit->app + " | " + std::string(limit->by) + " |";
-      bool const is_known = std::isfinite(limit->weak_efficiency);
-      line += " " + percent(limit->weak_efficiency) + " | " +
-              (few        ? "rows: " + std::to_string(working) + (working == 1 ? " rank works" : " ranks work")
-               : is_known ? std::string(limit->bound)
-                          : "-") +
-              " | " + (is_known ? size_or(*limit) : "-") + " |";
-    }
-    if (!line.empty()) std::cout << line << "\n";
-  }
-  std::cout << std::flush;
-  return 0;
 }
 
 }  // namespace tessera::study

@@ -19,12 +19,12 @@
 #include <tessera/cli/nearest.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/io/whole_file.hpp>
-#include <tessera/report/comparison.hpp>
 #include <tessera/report/table.hpp>
+#include <tessera/study/comparison.hpp>
 
+#include "../driver/interruption.hpp"
 #include "../report/thread_facts.hpp"
 #include "child.hpp"
-#include "interruption.hpp"
 
 namespace tessera::comparison {
 

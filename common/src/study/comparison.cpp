@@ -1,4 +1,4 @@
-#include <tessera/report/comparison.hpp>
+#include <tessera/study/comparison.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 #include <tessera/measure/sampling.hpp>
 #include <tessera/report/table.hpp>
 
-#include "json.hpp"
-#include "thread_facts.hpp"
+#include "../report/json.hpp"
+#include "../report/thread_facts.hpp"
 
 namespace tessera::comparison {
 

@@ -1,4 +1,4 @@
-#include <tessera/cli/study.hpp>
+#include <tessera/study/study.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -18,7 +18,6 @@ namespace tessera::study {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Words = std::vector<std::string>;
 
 constexpr char const* schema = "tessera-study/1";
@@ -181,6 +180,7 @@ void set(Study& study, std::string_view key, std::string const& text, std::strin
 }
 
 Study parse_study(std::string const& text, std::string const& path) {
+  using Json = nlohmann::ordered_json;
   auto const refuse = [&](std::string const& why) {
     throw UserError("cannot use the study " + path + " (" + why + "); tessera study --help has an example");
   };
@@ -304,19 +304,6 @@ std::vector<std::string> split_words(std::string_view text, std::string const& w
   if (quote != 0) bad(where, std::string(text), std::string("a quote ") + quote + " is not closed");
   if (inside) words.push_back(word);
   return words;
-}
-
-std::string quoted(std::string const& text) {
-  std::string_view const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
-  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
-  std::string result = "'";
-  for (char const letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return result + "'";
-}
-
-std::string size_text(std::size_t size) {
-  return size >= 1024 && std::has_single_bit(size) ? "2^" + std::to_string(std::bit_width(size) - 1)
-                                                   : std::to_string(size);
 }
 
 }  // namespace tessera::study

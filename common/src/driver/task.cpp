@@ -1,0 +1,180 @@
+#include "task.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <streambuf>
+#include <system_error>
+
+#include <tessera/cli/nearest.hpp>
+#include <tessera/driver/run.hpp>
+#include <tessera/ranks/ranks.hpp>
+#include <tessera/report/report.hpp>
+#include <tessera/table/app.hpp>
+#include <tessera/table/runtime.hpp>
+
+#include "session.hpp"
+
+namespace tessera {
+
+namespace {
+
+// File names may differ between ranks; contents are compared later. Files that only the first rank uses must be given
+// on all ranks or on none.
+std::string shown(std::string const& option, std::vector<std::string> const& values) {
+  for (std::string_view const path : {"--inputs", "--json", "--log", "--machine", "--save-machine", "--baseline"}) {
+    if (option == path) return "a path";
+  }
+  if (option == "--input") return std::to_string(values.size()) + (values.size() == 1 ? " file" : " files");
+  return join(values, " ");
+}
+
+// Opens stdin, stdout and stderr if the caller closed them. Otherwise the run's own files would get their numbers.
+void occupy_standard_streams() {
+  for (int const descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // Read-only, so that writing to a closed stdout fails as it should. Stays open until the end.
+    if (::fcntl(descriptor, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY);
+  }
+}
+
+// Suppresses std::cout and std::cerr after begin(), for its lifetime: the first rank prints what all ranks would print.
+class Quiet {
+ public:
+  Quiet() = default;
+  void begin() {
+    out_ = std::cout.rdbuf(&nothing_);
+    error_ = std::cerr.rdbuf(&nothing_);
+  }
+  ~Quiet() {
+    if (out_ != nullptr) std::cout.rdbuf(out_);
+    if (error_ != nullptr) std::cerr.rdbuf(error_);
+  }
+  Quiet(Quiet const&) = delete;
+  Quiet& operator=(Quiet const&) = delete;
+
+ private:
+  struct Nothing final : std::streambuf {
+    int_type overflow(int_type letter) override { return traits_type::not_eof(letter); }
+    std::streamsize xsputn(char const*, std::streamsize count) override { return count; }
+  };
+  Nothing nothing_;
+  std::streambuf* out_ = nullptr;
+  std::streambuf* error_ = nullptr;
+};
+
+// All ranks must agree before one of them acts: a rank that ends on its own would leave the others waiting. If there
+// may be other ranks, a rank that was asked for help, or found an error, meets them first.
+void meet(std::exception_ptr const& mistake, Task const& task, Quiet& quiet) {
+  if (!task.on_ranks && !ranks::may_be_one_of_several()) {
+    if (mistake) std::rethrow_exception(mistake);
+    return;
+  }
+  try {
+    if (!ranks::world().first()) quiet.begin();
+  } catch (UserError const&) {  // the launcher belongs to another MPI: there are no other ranks to meet
+    if (task.on_ranks) throw;
+    if (mistake) std::rethrow_exception(mistake);
+    return;
+  }
+  ranks::together(ranks::world(), [&] {
+    if (mistake) std::rethrow_exception(mistake);
+  });
+  ranks::check_same(ranks::world(), task.facts);
+}
+
+}  // namespace
+
+Task task_of_text(std::string const& asked, std::function<std::string()> const& text) {
+  return {{{"what to do", asked}}, [text] {
+            std::cout << text() << std::flush;
+            return 0;
+          }};
+}
+
+Task task_of(Command const& command, std::vector<std::string> const& arguments) {
+  Options const options = parse_options(command, arguments);
+  if (options.help) return task_of_text(command.program + " --help", [command] { return help_text(command); });
+  if (options.version) {
+    return task_of_text(command.program + " --version", [command] { return version_text(command.program); });
+  }
+  if (options.list) return task_of_text(command.program + " --list", [command] { return list_text(command.apps); });
+  Task task;
+  task.on_ranks = true;
+  task.facts = {{"what to do", command.program}};
+  for (auto const& [option, values] : options.given) task.facts.push_back({option, shown(option, values)});
+  Facts const build = build_facts();
+  for (char const* const fact : {"version", "git_commit"}) {
+    if (auto const found = build.find(fact); found != build.end()) {
+      task.facts.push_back({"the " + std::string(fact) + " of the program", found->second});
+    }
+  }
+  task.run = [command, options, arguments] { return run_plan(command, options, arguments); };
+  return task;
+}
+
+int guarded(std::string const& program, bool launches, std::function<Task()> const& find) {
+  occupy_standard_streams();
+  int code = 0;
+  std::string complaint;
+  Quiet quiet;
+  try {
+    Task task;
+    if (launches) {
+      ranks::check_alone("it starts the ranks of its launches itself", "start it as one process");
+      task = find();
+    } else {
+      std::exception_ptr mistake;
+      try {
+        task = find();
+      } catch (...) {
+        mistake = std::current_exception();
+      }
+      meet(mistake, task, quiet);
+    }
+    code = task.run();
+  } catch (UserError const& error) {
+    code = 2;
+    complaint = error.what();
+  } catch (std::bad_alloc const&) {
+    code = 2;  // nothing has run: see run_plan()
+    complaint = "out of memory (an allocation failed); choose a smaller case, or allow more (ulimit -v)";
+  } catch (std::system_error const& error) {
+    bool const is_limit = error.code() == std::errc::resource_unavailable_try_again;
+    code = is_limit ? 2 : 1;
+    complaint = is_limit
+                    ? "no thread can be started (" + std::string(error.what()) + "); allow more (ulimit -u, ulimit -v)"
+                    : "unexpected error (" + std::string(error.what()) + "); please report it with the command line";
+  } catch (std::exception const& error) {
+    code = 1;
+    complaint = "unexpected error (" + std::string(error.what()) + "); please report it with the command line";
+  }
+  if (!complaint.empty()) std::cerr << program << ": " << one_line(complaint) << std::endl;
+  std::cout.flush();
+  if (!std::cout) {
+    std::cout.clear();  // so that it is reported once, also by a program that continues
+    std::cerr << program
+              << ": cannot write to stdout (the disk is full, or nobody reads it: what was printed is not complete); "
+                 "send it elsewhere"
+              << std::endl;
+    if (code == 0) code = 1;
+  }
+  return code;
+}
+
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  return std::vector<std::string>(argv + std::min(argc, 1), argv + argc);
+}
+
+int run_app(App const& app, int argc, char** argv) {
+  std::string const name(app.info.name);
+  return guarded(name, false,
+                 [&] { return task_of({name, {&app}, false, argc > 0 ? argv[0] : name}, arguments_of(argc, argv)); });
+}
+
+int run_app(App (*app)(), int argc, char** argv) { return run_app(app(), argc, argv); }
+
+}  // namespace tessera

@@ -1,0 +1,133 @@
+// The command line of `tessera limits`, and its table.
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <optional>
+
+#include <tessera/cli/nearest.hpp>
+#include <tessera/cli/sizes.hpp>
+#include <tessera/report/table.hpp>
+#include <tessera/table/runtime.hpp>
+
+#include "apps.hpp"
+#include "reader.hpp"
+#include "run_study.hpp"
+
+namespace tessera::study {
+
+namespace {
+
+std::string percent(double share) {
+  if (!std::isfinite(share)) return "-";
+  return share > 0.995 ? "100%" : share < 0.01 ? "under 1%" : std::to_string(std::lround(100 * share)) + "%";
+}
+
+std::string size_or(model::Limit const& limit) {
+  return limit.never ? "never" : limit.least_each == 1 ? "1" : size_text(limit.least_each);
+}
+
+}  // namespace
+
+std::string limits_help() {
+  return "tessera limits: where the mini-apps stop scaling, on paper, as a table in Markdown\n"
+         "\n"
+         "usage\n"
+         "  tessera limits --machine FILE --link SECONDS,BYTES\n"
+         "\n"
+         "options\n"
+         "  --machine FILE         roofs of a rank: of a report, or of --save-machine\n"
+         "  --link SECONDS,BYTES   of a rank to the others: latency of a message, and bytes a second\n"
+         "  --space NAME           of the machine (default: its only one, or the GPU's)\n"
+         "  --ranks N,N            (default 1000,100000)\n"
+         "  --size-per-rank N      of the weak scaling (default 2^28)\n"
+         "  --apps a,b             (default: all that run on several ranks)\n";
+}
+
+int run_limits(std::vector<App> const& apps, std::vector<std::string> const& words) {
+  if (asks_for_help(words)) {
+    std::cout << limits_help() << std::flush;
+    return 0;
+  }
+  std::string file, space, names = "all";
+  std::optional<model::Link> link;
+  std::vector<std::size_t> ranks{1000, 100000};
+  std::size_t each = std::size_t{1} << 28;
+  Reader reader(words, "tessera limits", {},
+                {"--machine", "--link", "--space", "--ranks", "--size-per-rank", "--apps"});
+  while (reader.next()) {
+    if (reader.option.empty()) {
+      throw UserError("unexpected argument `" + reader.value +
+                      "` (tessera limits has options only); see tessera limits --help");
+    }
+    if (reader.option == "--machine") file = reader.value;
+    if (reader.option == "--link") link = model::parse_link("--link", reader.value);
+    if (reader.option == "--space") space = reader.value;
+    if (reader.option == "--ranks") ranks = parse_sizes(reader.value, "ranks", "--ranks 1000,100000");
+    if (reader.option == "--size-per-rank")
+      each = parse_sizes(reader.value, "size-per-rank", "--size-per-rank 2^28").front();
+    if (reader.option == "--apps") names = reader.value;
+  }
+  if (file.empty() || !link) {
+    throw UserError("no machine or no link (the table is made from both); see tessera limits --help");
+  }
+  for (std::size_t const count : ranks) {
+    if (count < 2 || count > 10000000 || each < 1 || each > (std::size_t{1} << 36)) {
+      throw UserError(
+          "bad value for --ranks or --size-per-rank (2 to 10^7 ranks, 1 to 2^36 elements each); see tessera limits --help");
+    }
+  }
+  std::map<std::string, model::Machine> const machines = model::read_machines(file);
+  if (space.empty() && !machines.empty()) {
+    auto const gpu = std::ranges::find_if(machines, [](auto const& one) { return !is_host_space(one.first); });
+    space = gpu != machines.end() ? gpu->first : machines.begin()->first;
+  }
+  auto const machine = machines.find(space);
+  if (machine == machines.end()) {
+    Words known;
+    for (auto const& [name, ignored] : machines) known.push_back(name);
+    throw UserError(unknown_name("space", space, known, file + " has"));
+  }
+  Roofs const& roofs = machine->second.roofs;
+  std::cout << "A rank is one " << machine->second.device << " (" << space << "): copy "
+            << format_number(roofs.copy_bytes_per_second / 1e9) << " GB/s, float peak "
+            << format_number(roofs.peak(DType::float32) / 1e9) << " GFLOP/s, a launch "
+            << format_seconds(roofs.launch_seconds) << ", with its fence "
+            << format_seconds(roofs.launch_and_fence_seconds) << ". A word between ranks takes "
+            << format_seconds(link->word_seconds) << ", a rank's link moves "
+            << format_number(link->bytes_per_second / 1e9) << " GB/s. Float, default parameters, weak scaling at "
+            << size_text(each) << " elements a rank."
+            << (roofs.unsure.empty() ? "" : " The roofs are unsure (" + roofs.unsure + "), and so is this table.")
+            << "\n\n| mini-app | ranks exchange |";
+  for (std::size_t const count : ranks) {
+    std::cout << " " << count << " ranks: efficiency | bound by | elements a rank for 50% |";
+  }
+  std::cout << "\n|---|---|";
+  for (std::size_t i = 0; i < ranks.size(); ++i) std::cout << "---:|---|---:|";
+  std::cout << "\n";
+  for (App const* const app : find_apps(apps, names)) {
+    if (!app->distributed) continue;
+    std::string line;
+    for (std::size_t const count : ranks) {
+      std::optional<model::Limit> const limit =
+          model::limit_of([&](std::size_t size) { return model_case(*app, DType::float32, size, {}); }, count, each,
+                          machine->second, *link);
+      if (!limit) break;
+      std::size_t const working = limit->working_ranks;
+      bool const few = 10 * working < 9 * count;
+      if (line.empty()) line = "| " + limit->app + " | " + std::string(limit->by) + " |";
+      bool const is_known = std::isfinite(limit->weak_efficiency);
+      line += " " + percent(limit->weak_efficiency) + " | " +
+              (few        ? "rows: " + std::to_string(working) + (working == 1 ? " rank works" : " ranks work")
+               : is_known ? std::string(limit->bound)
+                          : "-") +
+              " | " + (is_known ? size_or(*limit) : "-") + " |";
+    }
+    if (!line.empty()) std::cout << line << "\n";
+  }
+  std::cout << std::flush;
+  return 0;
+}
+
+}  // namespace tessera::study
