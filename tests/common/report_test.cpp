@@ -109,7 +109,7 @@ TEST_F(InDirectory, document_has_the_keys_and_units) {
   space.roofs.copy_bytes_per_second = 1e10;
   space.roofs.peak_operations_per_second = {3e12, 2e12, unknown};
   space.roofs.matrix_peak_operations_per_second = {3e14, 6e14, unknown};
-  report.add_space(space);
+  report.spaces.push_back(space);
   EXPECT_EQ(report.add_case(a_case()), 0u);
   EXPECT_FALSE(fs::exists(path("r.json")));  // nothing ran yet
   report.add_row(a_row());
@@ -345,7 +345,7 @@ class OneRank : public InDirectory {
     Report report(path("one.json"));
     report.build = {{"version", "0.2.0"}, {"git_commit", "abc"}};
     report.system["ranks"] = "1";
-    report.add_space({.name = "openmp", .device = "a processor, 2 threads", .roofs = {}, .machine_file = {}});
+    report.spaces.push_back({.name = "openmp", .device = "a processor, 2 threads", .roofs = {}, .machine_file = {}});
     for (std::size_t const size : {1024, 4096}) {
       CaseReport one = a_case();
       one.size = size;

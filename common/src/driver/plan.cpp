@@ -272,6 +272,50 @@ ParameterMap without_shaping(App const& app, ParameterMap parameters) {
   return parameters;
 }
 
+std::vector<HostField> as_given(PlannedCase const& planned, std::vector<HostField> fields) {
+  if (!planned.from_vector) return fields;
+  std::vector<FieldSpec> specs = planned.app->input_fields(planned.dtype);
+  std::ranges::copy(planned.app->output_fields(planned.dtype), std::back_inserter(specs));
+  for (HostField& field : fields) {
+    auto const is_row = [&](FieldSpec const& spec) { return spec.name == field.name && spec.vector_as_row; };
+    if (std::ranges::any_of(specs, is_row) && field.shape.size() == 2 && field.shape[0] == 1) {
+      field.shape.erase(field.shape.begin());
+    }
+  }
+  return fields;
+}
+
+CaseReport source_of(PlannedCase const& planned, std::uint64_t seed) {
+  CaseReport report;
+  report.app = planned.app->info.name;
+  report.source = planned.path;
+  if (planned.path.empty()) {
+    report.size = planned.size;
+    report.seed = seed;
+    report.data = planned.data;
+  }
+  report.dtype = planned.dtype;
+  report.parameters = planned.parameters;
+  report.has_expected = planned.has_expected;
+  return report;
+}
+
+std::set<std::string> spaces_of(Plan const& plan) {
+  std::set<std::string> spaces;
+  for (PlannedCase const& planned : plan.cases) {
+    for (Row const* row : planned.rows) spaces.insert(row->space);
+  }
+  return spaces;
+}
+
+std::vector<Row const*> rows_of(Plan const& plan, App const& app) {
+  std::vector<Row const*> rows;
+  for (PlannedCase const& planned : plan.cases) {
+    if (planned.app == &app) rows.insert(rows.end(), planned.rows.begin(), planned.rows.end());
+  }
+  return rows;
+}
+
 std::vector<std::string> to_lines(std::vector<LeftOut> const& left_out) {
   std::size_t const named = 3;
   std::vector<std::string> lines;

@@ -2,13 +2,16 @@
 // Planning: checks for everything that can be the user's mistake, before anything runs.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <tessera/cli/options.hpp>
 #include <tessera/io/case_file.hpp>
 #include <tessera/ranks/agreement.hpp>
+#include <tessera/report/report.hpp>
 #include <tessera/table/app.hpp>
 
 namespace tessera {
@@ -40,6 +43,10 @@ struct Plan {
   std::vector<LeftOut> left_out;
   double kept_bytes = 0;       // of inputs that were read during planning
   std::size_t open_files = 0;  // of the other inputs
+
+  [[nodiscard]] std::size_t index_of(PlannedCase const& planned) const {
+    return static_cast<std::size_t>(&planned - cases.data());
+  }
 };
 
 /// Rethrows the mistake with the file in front, if the message does not name it, and with the mini-app, if the command
@@ -59,6 +66,19 @@ struct Plan {
 
 /// Returns a description of a case: "size 1024 of map in float", and its tuning if the run tries several.
 [[nodiscard]] std::string describe(PlannedCase const& planned);
+
+/// Returns what is known about a case before it is prepared. `seed` is that of generated cases.
+[[nodiscard]] CaseReport source_of(PlannedCase const& planned, std::uint64_t seed);
+
+/// Returns the fields as they are in the file: a vector that was read as a matrix of one row becomes a vector again, and
+/// so do its results.
+[[nodiscard]] std::vector<HostField> as_given(PlannedCase const& planned, std::vector<HostField> fields);
+
+/// Returns the spaces of all rows.
+[[nodiscard]] std::set<std::string> spaces_of(Plan const& plan);
+
+/// Returns the rows of all cases of a mini-app.
+[[nodiscard]] std::vector<Row const*> rows_of(Plan const& plan, App const& app);
 
 /// Returns the parameters without those that only shape generated input.
 [[nodiscard]] ParameterMap without_shaping(App const& app, ParameterMap parameters);

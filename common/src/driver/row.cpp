@@ -402,10 +402,7 @@ std::string disagreement(Oracle const& oracle) {
   return {};
 }
 
-std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle const& oracle,
-                                 SamplingOptions const& sampling, RowReport report,
-                                 std::function<bool()> const& interrupted, TakeOutput const& take_output,
-                                 Verified& verified) {
+RowReport describe_row(Row const& row, SamplingOptions const& sampling, RowReport report) {
   report.variant = row.info.name;
   report.space = row.space;
   report.dtype = row.dtype;
@@ -415,6 +412,14 @@ std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle cons
   report.unit_products = row.info.unit_products;
   report.cold = sampling.cold;
   report.status = Status::failed;
+  return report;
+}
+
+std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle const& oracle,
+                                 SamplingOptions const& sampling, RowReport report,
+                                 std::function<bool()> const& interrupted, TakeOutput const& take_output,
+                                 Verified& verified) {
+  report = describe_row(row, sampling, std::move(report));
   bool started = false;
   // Other ranks wait for communication from this rank: the only way out is to end all ranks.
   auto const fail = [&](std::string const& why) {

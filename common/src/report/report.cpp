@@ -199,14 +199,6 @@ std::size_t Report::add_case(CaseReport const& report) {
   return cases_.size() - 1;
 }
 
-void Report::add_space(SpaceReport const& report) { spaces_.push_back(report); }
-
-void Report::doubt_space(std::string const& name, std::string const& why) {
-  for (SpaceReport& space : spaces_) {
-    if (space.name == name) space.roofs.unsure = why;
-  }
-}
-
 void Report::add_row(RowReport const& report) {
   rows_.push_back(dump(row_json(report)));
   switch (report.status) {
@@ -240,12 +232,11 @@ std::string Report::document() const {
   Json machine(system);
   // Null until the end, so that readers detect a crashed or interrupted run.
   if (!system.contains("finished")) machine["finished"] = nullptr;
-  Json spaces = Json::object();
-  for (SpaceReport const& space : spaces_) {
-    Json& json = spaces[space.name] = report::space_json(space);
+  Json& by_name = machine["spaces"] = Json::object();
+  for (SpaceReport const& space : spaces) {
+    Json& json = by_name[space.name] = report::space_json(space);
     json["machine_file"] = optional_text(space.machine_file);
   }
-  machine["spaces"] = spaces;
   return "{\n  \"schema\": \"tessera-report/1\",\n  \"input\": [" + joined_lines(cases_) +
          "],\n  \"build\": " + dump(Json(build)) + ",\n  \"system\": " + dump(machine) + ",\n  \"rows\": [" +
          joined_lines(rows_) + "]\n}\n";

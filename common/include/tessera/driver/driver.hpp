@@ -57,6 +57,9 @@ struct Verified {
 /// Receives a row's verified output, for --output.
 using TakeOutput = std::function<void(Row const&, std::vector<HostField> const&)>;
 
+/// Returns the report of a case with what is known about the row before it runs. Its status is failed.
+[[nodiscard]] RowReport describe_row(Row const& row, SamplingOptions const& sampling, RowReport report);
+
 /// Constructs, runs, verifies and times one row. `report` contains what is known about the case. Exceptions become the
 /// row's status: Skip becomes skipped, all others failed. Returns nothing if interrupted. `verified` is passed from row
 /// to row of a case.

@@ -180,12 +180,10 @@ class Report {
 
   Facts build;
   Facts system;
+  std::vector<SpaceReport> spaces;  ///< in the order of their first rows
 
   /// Returns the case's index.
   std::size_t add_case(CaseReport const& report);
-  void add_space(SpaceReport const& report);
-  /// Records that a row showed why the roofs of that space are unsure.
-  void doubt_space(std::string const& name, std::string const& why);
   /// Adds a row. Rewrites the whole file if at least 20 times the duration of the last write has passed since that
   /// write. Writing therefore takes at most 5% of a run, independent of the number of rows, and a crash loses only the
   /// rows since the last write. Throws std::runtime_error if writing fails; the row is kept.
@@ -220,7 +218,6 @@ class Report {
   // Stored as JSON text, one line each, because the document is rewritten many times.
   std::vector<std::string> cases_;
   std::vector<std::string> rows_;
-  std::vector<SpaceReport> spaces_;
   // Another thread may call last_line().
   std::atomic<std::size_t> passed_ = 0;
   std::atomic<std::size_t> failed_ = 0;
