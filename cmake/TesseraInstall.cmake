@@ -1,6 +1,7 @@
 # cmake --install: programs, inputs, documents, and the package `tessera` for find_package.
 #
-#   find_package(tessera CONFIG REQUIRED)                     tessera::core, tessera::driver, tessera::runtime, tessera::study
+#   find_package(tessera CONFIG REQUIRED)                     tessera::core, tessera::driver, tessera::runtime,
+#                                                             tessera::study
 #   find_package(tessera CONFIG REQUIRED COMPONENTS core)     the headers only: needs Kokkos and nothing else
 #
 # Two export sets, so that users of only the headers do not need HDF5.
@@ -34,7 +35,8 @@ target_include_directories(tessera_runtime INTERFACE $<INSTALL_INTERFACE:${CMAKE
 
 # --- Libraries and headers --------------------------------------------------------------------------------------------
 install(TARGETS tessera_core EXPORT tesseraCoreTargets)
-install(TARGETS tessera_driver tessera_runtime tessera_study EXPORT tesseraDriverTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS tessera_driver tessera_runtime tessera_study EXPORT tesseraDriverTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp")
 install(FILES ${PROJECT_BINARY_DIR}/common/include/tessera/core/config.hpp

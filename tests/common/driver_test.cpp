@@ -1128,7 +1128,7 @@ class Openings {
   int queue_;
 };
 
-TEST_F(Driver, a_file_is_opened_once_however_many_there_are) {
+TEST_F(Driver, a_file_is_opened_and_read_once_however_many_there_are) {
   std::vector<float> const large(300'000, 1.0F);  // too large to be read during planning
   write_case<float>("small.h5", {0, 1, 2}, {10, 11, 12});
   write_case<float>("large.h5", large, std::vector<float>(large.size(), 11.0F));
@@ -1138,8 +1138,10 @@ TEST_F(Driver, a_file_is_opened_once_however_many_there_are) {
     Names arguments{"--input"};
     arguments.insert(arguments.end(), files.begin(), files.end());
     arguments.insert(arguments.end(), {"--tile", "8,16"});
+    counts() = {};
     EXPECT_EQ(run({"good"}, arguments).code, 0);
     for (Openings const& one : openings) EXPECT_EQ(one.count(), 1);
+    EXPECT_EQ(counts().cases, static_cast<int>(files.size())) << "read once, for all rows and tiles";
   }
 }
 

@@ -146,36 +146,10 @@ std::vector<OptionEntry> option_table(Command const& command) {
 
 namespace {
 
-constexpr std::size_t page_width = 100;
-
-// Returns `text` broken at blanks into lines of the page, after a head of `indent` columns.
-std::string wrapped(std::string head, std::string const& text, std::size_t indent) {
-  std::string result;
-  if (head.size() + 2 > indent) {
-    result = head + "\n";
-    head.clear();
-  }
-  std::string line = head + std::string(indent - head.size(), ' ');
-  bool empty = true;
-  for (std::size_t begin = 0; begin < text.size();) {
-    std::size_t const end = std::min(text.find(' ', begin), text.size());
-    std::string const word = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (!empty && line.size() + 1 + word.size() > page_width) {
-      result += line + "\n";
-      line = std::string(indent, ' ');
-      empty = true;
-    }
-    line += (empty ? "" : " ") + word;
-    empty = false;
-  }
-  return result + line + "\n";
-}
-
-std::string padded(std::string_view text, std::size_t width) {
-  std::string result(text);
-  result.resize(std::max(width, text.size()), ' ');
-  return result;
+// Returns `text` after a head, broken into lines of the page that begin at a column.
+std::string beside(std::string const& head, std::string const& text, std::size_t column) {
+  bool const fits = head.size() + 2 <= column;
+  return (fits ? "" : head + "\n") + wrapped(padded(fits ? head : "", column) + text, column) + "\n";
 }
 
 // Returns the spaces and dtypes of a variant's rows, if the build has more of them.
@@ -240,9 +214,9 @@ std::string help_text(Command const& command) {
     if (entry.group != group) text += "\n" + entry.group + "\n";
     group = entry.group;
     std::string const names = (entry.alias.empty() ? "" : entry.alias + ", ") + entry.name;
-    text += wrapped("  " + names + (entry.value.empty() ? "" : " " + entry.value), entry.help, 28);
+    text += beside("  " + names + (entry.value.empty() ? "" : " " + entry.value), entry.help, 28);
   }
-  text += wrapped("  --kokkos-...=...", "passed through to Kokkos, for example --kokkos-num-threads=4", 28);
+  text += beside("  --kokkos-...=...", "passed through to Kokkos, for example --kokkos-num-threads=4", 28);
   if (app != nullptr) {
     text += "\nvariants (level, whether a repeated run gives the same bits, idea)\n" +
             variant_lines(*app, "  ", name_width(command.apps));

@@ -98,4 +98,30 @@ std::string unknown_name(std::string_view kind, std::string_view word, std::vect
          "); " + did_you_mean(word, names, "choose one of them");
 }
 
+std::string wrapped(std::string const& text, std::size_t indent) {
+  std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  std::string result;
+  std::string line = text.substr(0, begin);
+  bool empty = true;
+  while (begin < text.size()) {
+    std::size_t const end = std::min(text.find(' ', begin), text.size());
+    std::string const word = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (!empty && line.size() + 1 + word.size() > page_width) {
+      result += line + "\n";
+      line = std::string(indent, ' ') + word;
+    } else {
+      line += (empty ? "" : " ") + word;
+    }
+    empty = false;
+  }
+  return result + line;
+}
+
+std::string padded(std::string_view text, std::size_t width) {
+  std::string result(text);
+  result.resize(std::max(width, text.size()), ' ');
+  return result;
+}
+
 }  // namespace tessera

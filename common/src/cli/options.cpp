@@ -413,11 +413,13 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
     }
   }
   if (given.contains("--input")) options.inputs = given.at("--input");
-  if (given.contains("--inputs")) options.inputs_directory = text("--inputs");
-  if (given.contains("--output")) options.output = text("--output");
-  if (given.contains("--json")) options.json = text("--json");
-  if (given.contains("--csv")) options.csv = text("--csv");
-  if (given.contains("--log")) options.log = text("--log");
+  for (auto const& [option, path] :
+       {std::pair{"--inputs", &options.inputs_directory}, std::pair{"--output", &options.output},
+        std::pair{"--json", &options.json}, std::pair{"--csv", &options.csv}, std::pair{"--log", &options.log},
+        std::pair{"--machine", &options.machine}, std::pair{"--save-machine", &options.save_machine},
+        std::pair{"--baseline", &options.baseline}}) {
+    if (given.contains(option)) *path = text(option);
+  }
   options.spread = given.contains("--spread");
   options.digest = given.contains("--digest");
   refuse_both(given, "--machine", "--save-machine", "the one reads the roofs that the other measures");
@@ -425,13 +427,10 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   options.lines = given.contains("--lines");
   refuse_both(given, "--machine", "--roof", "both say what the roofs are");
   refuse_both(given, "--save-machine", "--roof", "nothing is measured that could be saved");
-  if (given.contains("--machine")) options.machine = text("--machine");
   if (given.contains("--roof")) {
     options.roof = text("--roof");
     options.given_roofs = parse_roof("--roof", options.roof);
   }
-  if (given.contains("--save-machine")) options.save_machine = text("--save-machine");
-  if (given.contains("--baseline")) options.baseline = text("--baseline");
 
   refuse_both(given, "--size", "--size-per-rank", "the one is that of all ranks together");
   if (given.contains("--size")) {

@@ -12,7 +12,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -66,16 +65,17 @@ class Cases {
     constexpr double much = 0x1p32;
     if (most_bytes_ < much || !run_.ranks.first()) return;
     std::cerr << run_.command.program << ": " << one_line(describe(*largest)) << " takes up to "
-              << format_bytes(most_bytes_) << " of host memory (" << format_bytes(free_memory_bytes(host_space()))
-              << " are free)" << std::endl;
+              << format_bytes(most_bytes_) << " of host memory (" << format_bytes(free_host_bytes()) << " are free)"
+              << std::endl;
   }
 
   /// Reads the files of all cases but the first, so that mistakes in them are reported before the first row. Keeps what
   /// fits beside the largest case; the rest is read again. Throws UserError. On one rank only.
   void read_files() {
-    double room = free_memory_bytes(host_space()) / 1.5 - most_bytes_;
-    for (PlannedCase const& planned : run_.plan.cases | std::views::drop(1)) {
-      if (planned.path.empty() || planned.same_input || interrupted()) continue;
+    double room = free_host_bytes() / 1.5 - most_bytes_;
+    for (PlannedCase const& planned : run_.plan.cases) {
+      bool const is_first = &planned == &run_.plan.cases.front();
+      if (is_first || planned.path.empty() || planned.same_input || interrupted()) continue;
       bool const was_open = planned.file->is_open();
       try {
         Source source = read(planned);
@@ -129,13 +129,6 @@ class Cases {
   };
   static constexpr double long_reference = 10;  // seconds
 
-  // Returns a host space of this build, or an empty text. Any host space reports the free host memory.
-  [[nodiscard]] static std::string host_space() {
-    std::vector<std::string> const spaces = enabled_spaces();
-    auto const found = std::ranges::find_if(spaces, is_host_space);
-    return found == spaces.end() ? std::string() : *found;
-  }
-
   // Returns the bytes of host memory that a case needs.
   [[nodiscard]] double checked_memory(PlannedCase const& planned) const {
     std::vector<std::string> spaces;
@@ -143,8 +136,8 @@ class Cases {
       if (std::ranges::find(spaces, row->space) == spaces.end()) spaces.push_back(row->space);
     }
     MemoryNeed need = memory_need(planned.footprint, planned.has_expected);
-    // For all ranks on this node together. Each has its own part plus the data that every rank holds, or the whole input
-    // for its reference.
+    // For all ranks on this node together. Each has its own part plus the data that every rank holds, or the whole
+    // input for its reference.
     ranks::Ranks const& ranks = run_.ranks;
     double const share = 1.0 / ranks.count();
     double const on_each = (1 - share) * planned.footprint.input_bytes_on_each;
@@ -205,7 +198,7 @@ class Cases {
       while (end < run_.plan.cases.size() && run_.plan.cases[end].same_input) ++end;
       next.end = end;
     } while (end < run_.plan.cases.size() && group.size() < host_threads() && run_.ranks.count() == 1 &&
-             1.5 * needed_with(need()) < free_memory_bytes(host_space()));
+             1.5 * needed_with(need()) < free_host_bytes());
     return group;
   }
 

@@ -1,11 +1,10 @@
 #include "commands.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 #include <filesystem>
 
 #include <tessera/cli/nearest.hpp>
-#include <tessera/cli/shell_words.hpp>
 #include <tessera/cli/sizes.hpp>
 #include <tessera/table/runtime.hpp>
 
@@ -38,6 +37,20 @@ std::vector<std::string> without_options(Command const& command, std::vector<std
 }
 
 }  // namespace
+
+std::string quoted(std::string const& text) {
+  std::string_view const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+  std::string result = "'";
+  for (char const letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return result + "'";
+}
+
+std::string program_as_called(std::string const& typed) {
+  char const* const launcher = std::getenv("TESSERA_LAUNCHER");
+  if (launcher == nullptr || *launcher == '\0') return quoted(typed);
+  return std::string(launcher) + " " + quoted(fs::path(typed).filename().string());
+}
 
 std::string repeat_command(Command const& command, Options const& options, std::vector<std::string> const& arguments,
                            PlannedCase const& planned, Row const& row) {

@@ -1,5 +1,5 @@
 #pragma once
-// Commands that a digest prints for copying.
+// Commands that are printed for copying.
 
 #include <string>
 #include <utility>
@@ -10,6 +10,13 @@
 #include "plan.hpp"
 
 namespace tessera {
+
+/// Returns a word as a shell reads it, quoted if necessary.
+[[nodiscard]] std::string quoted(std::string const& text);
+
+/// Returns this program as it was called; `typed` is argv[0]. A launcher such as `./run` sets TESSERA_LAUNCHER to its
+/// own command: then returns that command and the program's bare name.
+[[nodiscard]] std::string program_as_called(std::string const& typed);
 
 /// Returns the command that runs one row of a case again: the command line as typed, with this mini-app, case and row
 /// selected, and without output files.

@@ -18,8 +18,7 @@ namespace tessera {
 /// The screen of --digest.
 class DigestSink final : public Sink {
  public:
-  explicit DigestSink(RunState& run)
-      : run_(run), digest_(std::cout, app_names(run.plan), spaces_of(run.plan).size(), count_dtypes(run.plan)) {}
+  explicit DigestSink(RunState& run) : run_(run), digest_(digest_of(run.plan)) {}
 
   void begin_case(PlannedCase const& planned, CaseReport const& report) override {
     if (app_ == nullptr) {
@@ -61,18 +60,14 @@ class DigestSink final : public Sink {
   }
 
  private:
-  static std::vector<std::string> app_names(Plan const& plan) {
-    std::vector<std::string> names;
-    for (PlannedCase const& planned : plan.cases) names.emplace_back(planned.app->info.name);
-    return names;
-  }
-
-  static std::size_t count_dtypes(Plan const& plan) {
+  static Digest digest_of(Plan const& plan) {
+    std::vector<std::string> apps;
     std::set<DType> dtypes;
     for (PlannedCase const& planned : plan.cases) {
-      for (Row const* row : planned.rows) dtypes.insert(row->dtype);
+      apps.emplace_back(planned.app->info.name);
+      dtypes.insert(planned.dtype);
     }
-    return dtypes.size();
+    return {std::cout, apps, spaces_of(plan).size(), dtypes.size()};
   }
 
   RunState& run_;

@@ -1,5 +1,6 @@
 // The memory that a case needs, compared with the free memory.
 
+#include <algorithm>
 #include <cmath>
 
 #include <tessera/driver/driver.hpp>
@@ -16,6 +17,12 @@ MemoryNeed memory_need(Footprint const& footprint, bool has_expected) {
   return {.held = held, .host = held + 2 * footprint.output_bytes, .row = row, .device = footprint.input_bytes + row};
 }
 
+double free_host_bytes() {
+  std::vector<std::string> const spaces = enabled_spaces();
+  auto const host = std::ranges::find_if(spaces, is_host_space);
+  return host == spaces.end() ? unknown : free_memory_bytes(*host);
+}
+
 void check_memory(std::string const& what, MemoryNeed const& need, std::vector<std::string> const& spaces,
                   std::string const& advice) {
   bool const is_limited = std::isfinite(process_free_bytes());
@@ -27,12 +34,7 @@ void check_memory(std::string const& what, MemoryNeed const& need, std::vector<s
                       (is_limited && where == "host" ? ", or allow more (ulimit -v, ulimit -d)" : ""));
     }
   };
-  // Any host space reports the free host memory.
-  std::string host;
-  for (std::string const& space : enabled_spaces()) {
-    if (is_host_space(space)) host = space;
-  }
-  double const host_free = host.empty() ? unknown : free_memory_bytes(host);
+  double const host_free = free_host_bytes();
   check("host", need.host, host_free);
   for (std::string const& space : spaces) {
     if (is_host_space(space)) {

@@ -70,8 +70,8 @@ struct Plan {
 /// Returns what is known about a case before it is prepared. `seed` is that of generated cases.
 [[nodiscard]] CaseReport source_of(PlannedCase const& planned, std::uint64_t seed);
 
-/// Returns the fields as they are in the file: a vector that was read as a matrix of one row becomes a vector again, and
-/// so do its results.
+/// Returns the fields as they are in the file: a vector that was read as a matrix of one row becomes a vector again,
+/// and so do its results.
 [[nodiscard]] std::vector<HostField> as_given(PlannedCase const& planned, std::vector<HostField> fields);
 
 /// Returns the spaces of all rows.

@@ -30,16 +30,16 @@ class RunState {
         arguments(its_arguments),
         report(its_options.json) {}
 
-  /// Adds the facts of the build, the machine and the command line to the report, and warnings about them. Must be called
-  /// by all ranks.
+  /// Adds the facts of the build, the machine and the command line to the report, and warnings about them. Must be
+  /// called by all ranks.
   void describe();
   /// Adds a warning to the reports.
   void warn(std::string const& text);
   /// The same, unless there is such a warning.
   void warn_once(std::string const& text);
 
-  /// Prints a complaint on stderr, the first time. A file that cannot be written (a full disk) does not end the run, but
-  /// sets its exit code to 1.
+  /// Prints a complaint on stderr, the first time. A file that cannot be written (a full disk) does not end the run,
+  /// but sets its exit code to 1.
   void complain(std::string const& text);
   /// Executes a step that writes a file. Complains if it throws.
   template <class Step>

@@ -12,7 +12,6 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <ranges>
 #include <utility>
 
 #include <tessera/driver/driver.hpp>
@@ -223,7 +222,7 @@ class Session {
     std::lock_guard const lock(run_.mutex);
     double const now = steady_seconds();
     run_.progress.row_done(run_.plan.index_of(planned), &row == planned.rows.front(), now - std::exchange(clock_, now));
-    for (auto const& sink : sinks_ | std::views::reverse) sink->add_row(planned, row, report);
+    for (auto sink = sinks_.rbegin(); sink != sinks_.rend(); ++sink) (*sink)->add_row(planned, row, report);
   }
 
   // Requires that the run's mutex is locked. `signal` is the signal that ends the run, or 0.
@@ -232,8 +231,8 @@ class Session {
     output_.commit();
     for (auto const& sink : sinks_) sink->finish(signal);
     if (signal != 0) return 128 + signal;
-    bool const too_weak = run_.options.strict && run_.report.weak() > 0;
-    return run_.report.failed() > 0 || too_weak || run_.file_failed() ? 1 : 0;
+    bool const too_weak = run_.options.strict && run_.report.count(Status::weak) > 0;
+    return run_.report.count(Status::failed) > 0 || too_weak || run_.file_failed() ? 1 : 0;
   }
 
   RunState run_;

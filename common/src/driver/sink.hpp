@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// Where the results of a run go. Functions are called while the run's mutex is locked. A failure to write is a complaint.
+/// Where the results of a run go. Functions are called while the run's mutex is locked. A failure to write is a
+/// complaint.
 class Sink {
  public:
   Sink() = default;

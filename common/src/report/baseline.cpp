@@ -12,6 +12,7 @@ namespace tessera {
 namespace {
 
 using report::Json;
+using report::positive_or_unknown;
 
 [[noreturn]] void refuse_baseline(std::string const& path, std::string const& why) {
   throw UserError("cannot use --baseline " + path + " (" + why + "); write one on one rank with --json FILE");
@@ -19,10 +20,6 @@ using report::Json;
 
 std::string text_of(Json const& facts, char const* name) {
   return facts.is_object() && facts.contains(name) && facts[name].is_string() ? facts[name].get<std::string>() : "";
-}
-
-double positive_or_unknown(Json const& value) {
-  return value.is_number() && value.get<double>() > 0 ? value.get<double>() : unknown;
 }
 
 double work_of(double bytes, double flops) { return flops > 0 ? flops : bytes; }

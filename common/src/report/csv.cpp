@@ -1,25 +1,22 @@
 #include <tessera/report/csv.hpp>
 
-#include <charconv>
-#include <cmath>
 #include <utility>
 #include <vector>
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
+#include <tessera/cli/sizes.hpp>
+
+#include "json.hpp"
 
 namespace tessera {
 
 namespace {
 
-using Cell = std::pair<char const*, std::string>;
-
-// Returns the shortest text that reads back as the same number.
-std::string csv_number(double value) {
-  if (!std::isfinite(value)) return {};
-  char buffer[32];
-  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
-}
+constexpr char const* columns =
+    "app,variant,level,space,dtype,size,file,parameters,ranks,cold,status,noisy,samples,seconds,seconds_min,"
+    "seconds_first_quartile,seconds_third_quartile,seconds_max,speedup,bytes,flops,bytes_per_second,flops_per_second,"
+    "share_of_copy,share_of_roof,checked_relative_error,worst_error_in_bounds,reason";
 
 std::string csv_quoted(std::string const& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -28,57 +25,28 @@ std::string csv_quoted(std::string const& text) {
   return result + "\"";
 }
 
-// Returns a row with the names of its columns: both come from this function, so that they agree.
-std::vector<Cell> csv_cells(RowReport const& row, std::string const& file, ParameterMap const& parameters) {
-  std::string settings;
-  for (auto const& [name, value] : parameters)
-    settings += (settings.empty() ? "" : " ") + name + "=" + to_string(value);
-  bool const timed = !row.samples.seconds.empty();
-  Statistics const times =
-      timed ? statistics(row.samples.seconds) : Statistics{unknown, unknown, unknown, unknown, unknown};
-  auto const truth = [](bool value) { return std::string(value ? "true" : "false"); };
-  return {{"app", row.app},
-          {"variant", row.variant},
-          {"level", std::string(name_of(row.level))},
-          {"space", row.space},
-          {"dtype", std::string(name_of(row.dtype))},
-          {"size", row.size ? std::to_string(*row.size) : ""},
-          {"file", file},
-          {"parameters", settings},
-          {"ranks", std::to_string(row.ranks.count)},
-          {"cold", truth(row.cold)},
-          {"status", std::string(name_of(row.status))},
-          {"noisy", truth(row.noisy())},
-          {"samples", std::to_string(row.samples.seconds.size())},
-          {"seconds", csv_number(times.median)},
-          {"seconds_min", csv_number(times.min)},
-          {"seconds_first_quartile", csv_number(times.first_quartile)},
-          {"seconds_third_quartile", csv_number(times.third_quartile)},
-          {"seconds_max", csv_number(times.max)},
-          {"speedup", csv_number(row.speedup)},
-          {"bytes", csv_number(row.bytes)},
-          {"flops", csv_number(row.flops)},
-          {"bytes_per_second", csv_number(row.bytes_per_second())},
-          {"flops_per_second", csv_number(row.flops_per_second())},
-          {"share_of_copy", csv_number(row.share_of_copy())},
-          {"share_of_roof", csv_number(row.share_of_roof())},
-          {"checked_relative_error", csv_number(row.checked_relative_error)},
-          {"worst_error_in_bounds", csv_number(row.worst_error_in_bounds)},
-          {"reason", row.reason}};
-}
-
-std::string csv_line(std::vector<Cell> const& cells, bool names) {
-  std::vector<std::string> line;
-  for (auto const& [name, value] : cells) line.push_back(csv_quoted(names ? name : value));
-  return join(line, ",") + "\n";
+std::string csv_cell(report::Json const& value) {
+  if (value.is_null()) return {};
+  if (value.is_number_float()) return shortest_text(value.get<double>());
+  return csv_quoted(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
 }  // namespace
 
-Csv::Csv(std::string path) : file_("--csv", std::move(path)), text_(csv_line(csv_cells({}, {}, {}), true)) {}
+Csv::Csv(std::string path) : file_("--csv", std::move(path)), text_(std::string(columns) + "\n") {}
 
 void Csv::add_row(RowReport const& row, std::string const& file, ParameterMap const& parameters) {
-  text_ += csv_line(csv_cells(row, file, parameters), false);
+  std::vector<std::string> settings;
+  for (auto const& [name, value] : parameters) settings.push_back(name + "=" + to_string(value));
+  report::Json json = report::row_json(row);
+  json["file"] = file;
+  json["parameters"] = join(settings, " ");
+  json["ranks"] = row.ranks.count;
+  json["samples"] = row.samples.seconds.size();
+  json["speedup"] = report::number(row.speedup);
+  std::vector<std::string> cells;
+  for (std::string const& column : split_at_commas(columns)) cells.push_back(csv_cell(json[column]));
+  text_ += join(cells, ",") + "\n";
   has_rows_ = true;
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/report/table.hpp>
 
 namespace tessera {
@@ -17,11 +18,6 @@ constexpr std::size_t failures_in_full = 4;
 
 std::string counted(std::size_t count, std::string const& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(width, text.size()), ' ');
-  return text;
 }
 
 // Returns a reason without its numbers and without words in parentheses: "segments of N" for "segments of 4096 (lanes
@@ -42,26 +38,6 @@ std::string share_text(RowReport const& row) {
   bool const unsure = !row.roofs.unsure.empty();
   bool const cached = !computes && percent > 110;
   return std::string(buffer) + "% of " + (computes ? "roof" : "copy") + (unsure ? "?" : cached ? "*" : "");
-}
-
-std::string wrapped(std::string const& text, std::size_t indent) {
-  std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
-  std::string result;
-  std::string line = text.substr(0, begin);
-  bool empty = true;
-  while (begin < text.size()) {
-    std::size_t const end = std::min(text.find(' ', begin), text.size());
-    std::string const word = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (!empty && line.size() + 1 + word.size() > digest_width) {
-      result += line + "\n";
-      line = std::string(indent, ' ') + word;
-    } else {
-      line += (empty ? "" : " ") + word;
-    }
-    empty = false;
-  }
-  return result + line;
 }
 
 void Reasons::add(std::string const& reason) {

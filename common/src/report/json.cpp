@@ -9,6 +9,10 @@ namespace tessera::report {
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
+double positive_or_unknown(Json const& value) {
+  return value.is_number() && value.get<double>() > 0 ? value.get<double>() : unknown;
+}
+
 Json space_json(SpaceReport const& space) {
   Roofs const& roofs = space.roofs;
   Json peaks = Json::object();

@@ -15,7 +15,13 @@ using Json = nlohmann::ordered_json;
 // JSON has neither NaN nor infinity.
 [[nodiscard]] Json number(double value);
 
+// Returns a positive number of a report; otherwise unknown.
+[[nodiscard]] double positive_or_unknown(Json const& value);
+
 [[nodiscard]] Json space_json(SpaceReport const& space);
+
+// Returns a row of the report.
+[[nodiscard]] Json row_json(RowReport const& row);
 
 // Returns the JSON object in that file, with that schema. If there is none, calls `refuse(path, why)`, which must
 // throw.

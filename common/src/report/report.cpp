@@ -1,10 +1,10 @@
 #include <tessera/report/report.hpp>
 
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <ctime>
 #include <exception>
+#include <numeric>
 
 #include "json.hpp"
 
@@ -99,7 +99,24 @@ Json kernels_json(std::vector<KernelUse> const& kernels) {
   return all;
 }
 
-Json row_json(RowReport const& row) {
+std::string now_utc() {
+  std::time_t const now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string joined_lines(std::vector<std::string> const& lines) {
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "\n    " : ",\n    ") + lines[i];
+  return text + (lines.empty() ? "" : "\n  ");
+}
+
+}  // namespace
+
+report::Json report::row_json(RowReport const& row) {
   Json json;
   json["app"] = row.app;
   json["case"] = row.case_index;
@@ -147,30 +164,8 @@ Json row_json(RowReport const& row) {
   return json;
 }
 
-std::string now_utc() {
-  std::time_t const now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
-std::string joined_lines(std::vector<std::string> const& lines) {
-  std::string text;
-  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "\n    " : ",\n    ") + lines[i];
-  return text + (lines.empty() ? "" : "\n  ");
-}
-
-}  // namespace
-
 std::string row_line(RowReport const& row) {
-  auto const text = [](double value) {
-    if (!std::isfinite(value)) return std::string("-");
-    char buffer[32];
-    auto const end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-    return std::string(buffer, end);
-  };
+  auto const text = [](double value) { return std::isfinite(value) ? shortest_text(value) : "-"; };
   std::string const checked = row.checked_relative_error == 0 ? "exact" : text(row.checked_relative_error);
   return "TESSERA row app=" + row.app + " variant=" + row.variant + " space=" + row.space +
          " dtype=" + std::string(name_of(row.dtype)) + " size=" + (row.size ? std::to_string(*row.size) : "-") +
@@ -200,13 +195,8 @@ std::size_t Report::add_case(CaseReport const& report) {
 }
 
 void Report::add_row(RowReport const& report) {
-  rows_.push_back(dump(row_json(report)));
-  switch (report.status) {
-    case Status::passed: ++passed_; break;
-    case Status::failed: ++failed_; break;
-    case Status::skipped: ++skipped_; break;
-    case Status::weak: ++weak_; break;
-  }
+  rows_.push_back(dump(report::row_json(report)));
+  ++counts_[static_cast<std::size_t>(report.status)];
   if (!report.samples.seconds.empty()) ++timed_;
   if (report.noisy()) ++noisy_;
   all_written_ = false;
@@ -222,10 +212,14 @@ void Report::finish() {
   if (!rows_.empty()) write();
 }
 
+std::size_t Report::rows() const { return std::accumulate(counts_.begin(), counts_.end(), std::size_t{0}); }
+
 std::string Report::last_line() const {
-  return "TESSERA rows=" + std::to_string(rows()) + " passed=" + std::to_string(passed_) +
-         " failed=" + std::to_string(failed_) + " skipped=" + std::to_string(skipped_) +
-         " weak=" + std::to_string(weak_);
+  std::string text = "TESSERA rows=" + std::to_string(rows());
+  for (Status const status : {Status::passed, Status::failed, Status::skipped, Status::weak}) {
+    text += " " + std::string(name_of(status)) + "=" + std::to_string(count(status));
+  }
+  return text;
 }
 
 std::string Report::document() const {

@@ -16,7 +16,7 @@ namespace tessera {
 
 namespace {
 
-constexpr std::size_t page_width = 128;
+constexpr std::size_t table_width = 128;
 constexpr std::size_t spread_width = 51;  // of the columns of --spread
 
 std::string fixed(double value, int digits) {
@@ -33,12 +33,6 @@ std::string percent(double share) { return std::isfinite(share) ? fixed(share * 
 // Marks values that depend on roofs that may be wrong.
 std::string percent(double share, Roofs const& of) {
   return percent(share) + (std::isfinite(share) && !of.unsure.empty() ? "?" : "");
-}
-
-std::string left(std::string_view text, std::size_t width) {
-  std::string result(text);
-  result.resize(std::max(width, text.size()), ' ');
-  return result;
 }
 
 std::string right(std::string const& text, std::size_t width) {
@@ -62,6 +56,15 @@ std::string shapes_text(std::vector<std::pair<std::string, Shape>> const& fields
   std::string text;
   for (auto const& [name, shape] : fields) text += (text.empty() ? "" : " ") + name + " " + to_string(shape);
   return text;
+}
+
+// Returns how closely a row was checked: "exact", or the relative error that would have been detected, in two digits.
+std::string checked(double relative_error) {
+  if (relative_error == 0) return "exact";
+  if (!std::isfinite(relative_error)) return "-";
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.1e", relative_error);
+  return buffer;
 }
 
 }  // namespace
@@ -88,19 +91,6 @@ std::string format_size(std::size_t size) {
   if (size < 1024 || !std::has_single_bit(size)) return text;
   return text + " (2^" + std::to_string(std::bit_width(size) - 1) + ")";
 }
-
-namespace {
-
-// Returns how closely a row was checked: "exact", or the relative error that would have been detected, in two digits.
-std::string checked(double relative_error) {
-  if (relative_error == 0) return "exact";
-  if (!std::isfinite(relative_error)) return "-";
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.1e", relative_error);
-  return buffer;
-}
-
-}  // namespace
 
 std::string format_number(double value) {
   if (std::isnan(value)) return "-";
@@ -181,15 +171,15 @@ void Table::begin_case(CaseReport const& report, std::size_t index, std::size_t 
   if (!heading_printed_ || with_flops != with_flops_) {
     with_flops_ = with_flops;
     heading_printed_ = true;
-    *out_ << "  " << left("variant", variant_width_) << "  " << left("level", 7) << "  " << left("space", space_width_)
-          << "  " << left("status", 7) << "  " << right("time", 8)
+    *out_ << "  " << padded("variant", variant_width_) << "  " << padded("level", 7) << "  "
+          << padded("space", space_width_) << "  " << padded("status", 7) << "  " << right("time", 8)
           << (spread_ ? "  samples       min   lower q   upper q  x baseline" : "") << "  " << right("GB/s", 7) << "  "
           << right("% copy", 6) << (with_flops_ ? "  " + right("GFLOP/s", 7) + "  " + right("% roof", 6) : "") << "  "
           << right("checked", 7) << "  " << right("error/bound", 11) << "  note\n";
   }
   std::size_t column = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    bool const new_line = i > 0 && column + 2 + parts[i].size() > page_width;
+    bool const new_line = i > 0 && column + 2 + parts[i].size() > table_width;
     *out_ << (i == 0 ? "" : new_line ? ",\n    " : ", ") << parts[i];
     column = (new_line ? 4 : column + 2) + parts[i].size();
   }
@@ -206,9 +196,9 @@ void Table::add_row(RowReport const& row) {
     known->cases.push_back(case_);
     return;
   }
-  std::string line = "  " + left(row.variant, variant_width_) + "  " + left(name_of(row.level), 7) + "  " +
-                     left(row.space, space_width_) + "  " +
-                     left(row.status == Status::failed ? "FAILED" : name_of(row.status), 7) + "  " +
+  std::string line = "  " + padded(row.variant, variant_width_) + "  " + padded(name_of(row.level), 7) + "  " +
+                     padded(row.space, space_width_) + "  " +
+                     padded(row.status == Status::failed ? "FAILED" : name_of(row.status), 7) + "  " +
                      right(with_mark(row.noisy(), format_seconds(row.seconds())), 8) +
                      (spread_ ? spread_text(row) : std::string()) + "  " +
                      right(row.bytes > 0 ? format_number(row.bytes_per_second() / 1e9) : "-", 7) + "  " +
@@ -230,7 +220,7 @@ void Table::add_row(RowReport const& row) {
   }
   if (!row.note.empty()) notes.push_back(row.note);
   line += join(notes, "; ");
-  std::size_t const width = page_width + (spread_ ? spread_width : 0);
+  std::size_t const width = table_width + (spread_ ? spread_width : 0);
   if (line.size() > width) line = line.substr(0, width - 3) + "...";
   line.erase(line.find_last_not_of(' ') + 1);
   *out_ << line << "\n";

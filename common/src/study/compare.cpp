@@ -1,7 +1,5 @@
 // The command line of `tessera compare`, and its own launches.
 
-#include "compare.hpp"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,14 +22,16 @@
 
 #include "../driver/interruption.hpp"
 #include "../report/thread_facts.hpp"
+#include "arguments.hpp"
 #include "child.hpp"
+#include "commands.hpp"
 
 namespace tessera::comparison {
 
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
+using study::Words;
 
 struct CompareArguments {
   Words paths;      // before --to
@@ -60,53 +60,33 @@ double number_of(std::string const& option, std::string const& text, double leas
 
 CompareArguments parse(Words const& words) {
   CompareArguments result;
-  Words const known{"to", "run", "self-test", "launches", "threshold", "error", "all", "json", "keep", "help"};
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    std::string word = words[i];
-    if (word == "--") {
-      result.of_programs.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
-      break;
-    }
-    std::optional<std::string> joined;
-    if (std::size_t const equals = word.find('='); word.starts_with("--") && equals != std::string::npos) {
-      joined = word.substr(equals + 1);
-      word.resize(equals);
-    }
-    auto const value = [&] {
-      if (joined) return *joined;
-      if (i + 1 == words.size() || words[i + 1] == "--") {
-        throw UserError("no value for " + word + " (it needs one); see tessera compare --help");
-      }
-      return words[++i];
-    };
-    if (word == "--to") {
+  auto const end = std::ranges::find(words, "--");
+  if (end != words.end()) result.of_programs.assign(end + 1, words.end());
+  Words const before(words.begin(), end);
+  study::Reader reader(before, "tessera compare", {"--to", "--all", "--help"},
+                       {"--run", "--self-test", "--launches", "--threshold", "--error", "--json", "--keep"});
+  while (reader.next()) {
+    std::string const option = reader.option;
+    if (option.empty()) {
+      (result.to ? result.new_paths : result.paths).push_back(reader.value);
+    } else if (option == "--to") {
       result.to = true;
-    } else if (word == "--run") {
+    } else if (option == "--run") {
       result.run = true;
-      result.programs = {value()};
-      joined.reset();
-      result.programs.push_back(value());
-    } else if (word == "--self-test") {
+      result.programs = {reader.value, reader.second_value()};
+    } else if (option == "--self-test") {
       result.self_test = true;
-      result.programs = {value()};
-    } else if (word == "--launches") {
-      result.launches = static_cast<std::size_t>(number_of(word, value(), 1, 1000));
-    } else if (word == "--threshold") {
-      result.options.threshold = number_of(word, value(), 0, 1000) / 100;
-    } else if (word == "--error") {
-      result.options.error = number_of(word, value(), 1e-6, 50) / 100;
-    } else if (word == "--all") {
+      result.programs = {reader.value};
+    } else if (option == "--launches") {
+      result.launches = static_cast<std::size_t>(number_of(option, reader.value, 1, 1000));
+    } else if (option == "--threshold") {
+      result.options.threshold = number_of(option, reader.value, 0, 1000) / 100;
+    } else if (option == "--error") {
+      result.options.error = number_of(option, reader.value, 1e-6, 50) / 100;
+    } else if (option == "--all") {
       result.all = true;
-    } else if (word == "--json") {
-      result.json = value();
-    } else if (word == "--keep") {
-      result.keep = value();
-    } else if (word.starts_with("-")) {
-      throw UserError(
-          "unknown option `" + word + "` (not an option of tessera compare); " +
-          did_you_mean(word.substr(std::min<std::size_t>(2, word.size())), known, "see tessera compare --help", "--"));
     } else {
-      (result.to ? result.new_paths : result.paths).push_back(word);
+      (option == "--json" ? result.json : result.keep) = reader.value;
     }
   }
   return result;
@@ -254,8 +234,6 @@ void check(CompareArguments const& arguments) {
   }
 }
 
-}  // namespace
-
 std::string compare_help() {
   return "tessera compare: which rows became slower or faster, from the reports of several launches of two builds\n"
          "\n"
@@ -283,9 +261,10 @@ std::string compare_help() {
          "  2  a mistake\n";
 }
 
+}  // namespace
+
 int run_compare(Words const& words) {
-  auto const end = std::ranges::find(words, "--");
-  if (std::find(words.begin(), end, "--help") != end || std::find(words.begin(), end, "-h") != end) {
+  if (study::asks_for_help({words.begin(), std::ranges::find(words, "--")})) {
     std::cout << compare_help() << std::flush;
     return 0;
   }

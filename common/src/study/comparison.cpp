@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include <tessera/cli/nearest.hpp>
+#include <tessera/cli/sizes.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/measure/sampling.hpp>
 #include <tessera/report/table.hpp>
@@ -23,6 +24,7 @@ namespace {
 
 using report::Json;
 using report::number;
+using report::positive_or_unknown;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -234,9 +236,7 @@ std::string short_name(Json const& one) {
   if (one.at("size").is_null()) {
     text += std::filesystem::path(one.at("file").get<std::string>()).filename().string();
   } else {
-    std::string const size = format_size(one.at("size").get<std::size_t>());
-    std::size_t const power = size.find("2^");
-    text += power == std::string::npos ? size : size.substr(power, size.size() - power - 1);
+    text += size_text(one.at("size").get<std::size_t>());
   }
   for (auto const& [name, value] : one.at("parameters").items()) {
     bool const usual = value == 0 || value == false;
@@ -256,10 +256,6 @@ std::string key_of(Json const& row, Json const& one, Json const& ranks) {
     key.push_back(std::filesystem::path(one.at("file").get<std::string>()).filename().string());
   key.push_back(ranks);
   return key.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-double positive_or_unknown(Json const& value) {
-  return value.is_number() && value.get<double>() > 0 ? value.get<double>() : unknown;
 }
 
 // Returns a command without its files: two launches of a study differ in the files that they write.

@@ -11,9 +11,8 @@
 #include <tessera/report/table.hpp>
 #include <tessera/table/runtime.hpp>
 
-#include "apps.hpp"
-#include "reader.hpp"
-#include "run_study.hpp"
+#include "arguments.hpp"
+#include "commands.hpp"
 
 namespace tessera::study {
 
@@ -27,8 +26,6 @@ std::string percent(double share) {
 std::string size_or(model::Limit const& limit) {
   return limit.never ? "never" : limit.least_each == 1 ? "1" : size_text(limit.least_each);
 }
-
-}  // namespace
 
 std::string limits_help() {
   return "tessera limits: where the mini-apps stop scaling, on paper, as a table in Markdown\n"
@@ -44,6 +41,8 @@ std::string limits_help() {
          "  --size-per-rank N      of the weak scaling (default 2^28)\n"
          "  --apps a,b             (default: all that run on several ranks)\n";
 }
+
+}  // namespace
 
 int run_limits(std::vector<App> const& apps, std::vector<std::string> const& words) {
   if (asks_for_help(words)) {

@@ -1,7 +1,5 @@
 // The command line of `tessera study`, and its launches.
 
-#include "run_study.hpp"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +19,6 @@
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
-#include <tessera/cli/shell_words.hpp>
 #include <tessera/cli/sizes.hpp>
 #include <tessera/measure/sampling.hpp>
 #include <tessera/report/machine_file.hpp>
@@ -31,12 +28,13 @@
 #include <tessera/table/build_facts.hpp>
 #include <tessera/table/runtime.hpp>
 
+#include "../driver/commands.hpp"
 #include "../driver/interruption.hpp"
 #include "../driver/selection.hpp"
 #include "../report/thread_facts.hpp"
-#include "apps.hpp"
+#include "arguments.hpp"
 #include "child.hpp"
-#include "reader.hpp"
+#include "commands.hpp"
 
 namespace tessera::study {
 
@@ -584,8 +582,6 @@ class Runner {
   std::size_t failed_rows_ = 0;
 };
 
-}  // namespace
-
 std::string study_help() {
   std::string text =
       "tessera study: the launches that it takes to see how rows depend on sizes, ranks, variants or spaces\n"
@@ -624,6 +620,8 @@ std::string study_help() {
       "  128 + signal  interrupted\n";
   return text;
 }
+
+}  // namespace
 
 int run_study(std::vector<App> const& apps, std::vector<std::string> const& words, std::string const& typed) {
   if (asks_for_help(words)) {

@@ -1,7 +1,6 @@
 #include <tessera/study/study.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cctype>
 #include <limits>
 #include <ranges>
@@ -99,15 +98,16 @@ void set_entries(Study& study, std::string_view key, Words const& texts, std::st
   }
 }
 
-std::string joined_with(std::string const& entry, char letter) {
-  std::string text = entry;
+std::string joined_with(std::string text, char letter) {
   std::ranges::replace(text, '+', letter);
   return text;
 }
 
+// Returns "2p24", "1000", for the names of files.
 std::string short_size(std::size_t size) {
-  return size >= 1024 && std::has_single_bit(size) ? "2p" + std::to_string(std::bit_width(size) - 1)
-                                                   : std::to_string(size);
+  std::string text = size_text(size);
+  std::ranges::replace(text, '^', 'p');
+  return text;
 }
 
 // Returns "dot", "dot+3": if there are many names, the first one and the number of further names.

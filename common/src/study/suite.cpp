@@ -14,9 +14,8 @@
 #include <tessera/table/app.hpp>
 
 #include "../driver/task.hpp"
-#include "apps.hpp"
-#include "compare.hpp"
-#include "run_study.hpp"
+#include "arguments.hpp"
+#include "commands.hpp"
 
 namespace tessera {
 
@@ -52,22 +51,16 @@ std::string suite_help() {
 std::string suite_list(std::vector<App> const& apps) {
   std::size_t width = 0;
   for (App const& app : apps) width = std::max(width, app.info.name.size());
+  auto const line = [&](std::string_view name, std::size_t count, std::string_view what, std::string_view summary) {
+    return padded(name, width) + (count < 10 ? "   " : "  ") + std::to_string(count) + std::string(what) +
+           std::string(summary) + "\n";
+  };
   std::string text;
-  for (App const& app : apps) {
-    std::string name(app.info.name);
-    name.resize(width, ' ');
-    std::string const count = std::to_string(app.variants.size());
-    text += name + "  " + std::string(2 - std::min<std::size_t>(2, count.size()), ' ') + count + " variants  " +
-            std::string(app.info.summary) + "\n";
-  }
+  for (App const& app : apps) text += line(app.info.name, app.variants.size(), " variants  ", app.info.summary);
   std::string of_sweeps;
   for (Sweep const& sweep : sweeps()) {
     if (std::ranges::find(apps, sweep.app, [](App const& app) { return app.info.name; }) == apps.end()) continue;
-    std::string name(sweep.name);
-    name.resize(std::max(width, name.size()), ' ');
-    std::string const count = std::to_string(sweep.cases.size());
-    of_sweeps += name + "  " + std::string(2 - std::min<std::size_t>(2, count.size()), ' ') + count + " cases     " +
-                 std::string(sweep.summary) + "\n";
+    of_sweeps += line(sweep.name, sweep.cases.size(), " cases     ", sweep.summary);
   }
   if (!of_sweeps.empty()) text += "\nsweeps, run by `tessera run --sweep NAME`\n" + of_sweeps;
   return text;

@@ -28,6 +28,15 @@ namespace tessera {
 /// Returns the text, or only its beginning and end if it is long, for user input in a message.
 [[nodiscard]] std::string shortened(std::string_view text);
 
+/// Width of help texts and digests.
+inline constexpr std::size_t page_width = 100;
+
+/// Returns `text` wrapped at the page's width, with all lines but the first indented.
+[[nodiscard]] std::string wrapped(std::string const& text, std::size_t indent);
+
+/// Returns the text with blanks up to a width.
+[[nodiscard]] std::string padded(std::string_view text, std::size_t width);
+
 /// Returns "unknown variant `x` (there are a, b, c); did you mean `b`?", for a UserError. `who_has` may be "this build
 /// has".
 [[nodiscard]] std::string unknown_name(std::string_view kind, std::string_view word,

@@ -24,6 +24,9 @@ struct MemoryNeed {
 
 [[nodiscard]] MemoryNeed memory_need(Footprint const& footprint, bool has_expected);
 
+/// Returns the free host memory, which any host space reports; unknown in a build without one.
+[[nodiscard]] double free_host_bytes();
+
 /// Throws UserError if one of these spaces does not have the memory that a row needs. In the message, `what` names the
 /// case, and `advice` says what the user can do.
 void check_memory(std::string const& what, MemoryNeed const& need, std::vector<std::string> const& spaces,

@@ -10,13 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/report/report.hpp>
 #include <tessera/table/app.hpp>
 
 namespace tessera {
 
 /// Width of the digest's lines. Only commands may be longer, so that they can be copied.
-inline constexpr std::size_t digest_width = 100;
+inline constexpr std::size_t digest_width = page_width;
 /// Lines of a screen; a digest of all mini-apps fits on it.
 inline constexpr std::size_t digest_lines = 40;
 
@@ -26,9 +27,6 @@ inline constexpr std::size_t digest_lines = 40;
 /// Returns "48% of copy" or "0.4% of roof": the share of the roof if operations bind, otherwise of copy bandwidth. The
 /// suffix "*" means in a cache, "?" that the roof may be wrong. Empty if unknown.
 [[nodiscard]] std::string share_text(RowReport const& row);
-
-/// Returns `text` wrapped at the digest's width, with all lines but the first indented.
-[[nodiscard]] std::string wrapped(std::string const& text, std::size_t indent);
 
 /// Counts things that were left out, by reason.
 class Reasons {

@@ -5,6 +5,7 @@
 /// The document (schema "tessera-report/1") has the keys `schema`, `input` (the cases), `build`, `system` and `rows`; a
 /// row refers to its case by index. Units are in the keys. Values that are unknown or not finite are null.
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -195,9 +196,8 @@ class Report {
 
   /// Returns how often the file was written, including failed attempts.
   [[nodiscard]] std::size_t writings() const { return writings_; }
-  [[nodiscard]] std::size_t rows() const { return passed_ + failed_ + skipped_ + weak_; }
-  [[nodiscard]] std::size_t failed() const { return failed_; }
-  [[nodiscard]] std::size_t weak() const { return weak_; }
+  [[nodiscard]] std::size_t count(Status status) const { return counts_[static_cast<std::size_t>(status)]; }
+  [[nodiscard]] std::size_t rows() const;
   [[nodiscard]] std::size_t timed() const { return timed_; }
   [[nodiscard]] std::size_t noisy() const { return noisy_; }  ///< of the timed rows
 
@@ -219,10 +219,7 @@ class Report {
   std::vector<std::string> cases_;
   std::vector<std::string> rows_;
   // Another thread may call last_line().
-  std::atomic<std::size_t> passed_ = 0;
-  std::atomic<std::size_t> failed_ = 0;
-  std::atomic<std::size_t> skipped_ = 0;
-  std::atomic<std::size_t> weak_ = 0;
+  std::array<std::atomic<std::size_t>, 4> counts_{};  // by status
   std::size_t timed_ = 0;
   std::size_t noisy_ = 0;
 };

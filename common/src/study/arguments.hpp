@@ -1,10 +1,14 @@
 #pragma once
-// The command lines of `tessera study` and `tessera limits`, word by word.
+// What the command lines of the tools have in common.
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include <tessera/study/model.hpp>
+#include <tessera/table/app.hpp>
 
 namespace tessera::study {
 
@@ -19,6 +23,8 @@ class Reader {
   // Returns false at the end. Otherwise `option` is the option; if it is empty, `value` is a word that is not an
   // option. Throws UserError.
   bool next();
+  // Returns the word after an option's value. Throws UserError if there is none.
+  std::string second_value();
 
   std::string option;
   std::string value;
@@ -32,5 +38,12 @@ class Reader {
 };
 
 [[nodiscard]] bool asks_for_help(Words const& words);
+
+/// Returns the mini-apps of "all" or "a,b", each once. Throws UserError that begins with `who_has` what there is.
+[[nodiscard]] std::vector<App const*> find_apps(std::vector<App> const& apps, std::string const& text,
+                                                std::string_view who_has = "this build has");
+
+/// Returns a generated case. Parameters that are not `given` have their defaults.
+[[nodiscard]] model::ModelCase model_case(App const& app, DType dtype, std::size_t size, ParameterMap const& given);
 
 }  // namespace tessera::study
