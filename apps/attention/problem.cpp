@@ -1,52 +1,18 @@
 /// \file
-/// Parameters of attention and its shapes.
+/// Shapes and elements of attention.
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "problem.hpp"
 
-#include <tessera/core/parameters.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
-
-std::vector<ParameterSpec> Attention::parameters() {
-  auto const count = [](std::string name, std::string help, double maximum, bool shapes_generated) -> ParameterSpec {
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .default_value = std::int64_t{0},
-            .choices = {},
-            .minimum = 0,
-            .maximum = maximum,
-            .shapes_generated = shapes_generated};
-  };
-  return {
-      {.name = "scale",
-       .help = "factor of the scores before the softmax; 1 / sqrt(d) is usual",
-       .default_value = 1.0,
-       .choices = {}},
-      count("queries", "rows of the generated q; 0: 8", 1LL << 40, true),
-      count("dim", "columns of the generated q, k and v, of which --size / dim are the keys; 0: 64", 1LL << 40, true),
-      count("chunks", "chunks that split_sequence cuts the keys into; 0: as many as fill the machine", 1 << 20, false),
-      team_parameter(),
-  };
-}
-
-Attention::Parameters Attention::Parameters::from(ParameterMap const& map) {
-  auto const number = [&](char const* name) { return std::get<std::int64_t>(map.at(name)); };
-  return {.scale = std::get<double>(map.at("scale")),
-          .queries = number("queries"),
-          .dim = number("dim"),
-          .chunks = number("chunks"),
-          .team = number("team")};
-}
 
 std::vector<Shape> Attention::input_shapes(std::size_t size, Parameters const& parameters) {
   std::size_t const dim =

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -23,15 +24,26 @@ struct Attention {
                                 .traffic = {.pattern = Traffic::Pattern::queries, .launches = 3, .field = 1}};
 
   struct Parameters {
-    double scale = 1;          ///< factor of the scores; 1 / sqrt(d) is usual
-    std::int64_t queries = 0;  ///< rows of the generated q; 0: 8
-    std::int64_t dim = 0;      ///< columns of the generated q, k and v; 0: 64
-    std::int64_t chunks = 0;   ///< chunks of keys in split_sequence; 0: the variant's choice
-    std::int64_t team = 0;     ///< threads; 0: the variant's choice
+    double scale = 1;
+    std::int64_t queries = 0;
+    std::int64_t dim = 0;
+    std::int64_t chunks = 0;
+    std::int64_t team = 0;
 
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
+    [[nodiscard]] static MemberSpecs<Parameters> specs() {
+      return {
+          {&Parameters::scale,
+           {.name = "scale", .help = "factor of the scores before the softmax; 1 / sqrt(d) is usual"}},
+          {&Parameters::queries, extent_parameter("queries", "rows of the generated q; 0: 8", 0, 1LL << 40)},
+          {&Parameters::dim,
+           extent_parameter("dim", "columns of the generated q, k and v, of which --size / dim are the keys; 0: 64", 0,
+                            1LL << 40)},
+          {&Parameters::chunks,
+           number_parameter("chunks", "chunks that split_sequence cuts the keys into; 0: as many as fill the machine",
+                            0, 1 << 20)},
+          {&Parameters::team, team_parameter()}};
+    }
   };
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   /// q [B, d], k [n, d], v [n, d].
   template <class T, class Memory>

@@ -13,6 +13,7 @@
 #include <tessera/core/balanced.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_problem.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/part.hpp>
@@ -20,11 +21,17 @@
 namespace tessera::axis_sum {
 
 struct Parameters {
-  std::int64_t axis = 1;  ///< the axis that disappears, as in NumPy
-  std::int64_t rows = 0;  ///< rows of the generated matrix; 0: about square
-  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+  std::int64_t axis = 1;
+  std::int64_t rows = 0;
+  std::int64_t team = 0;
 
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    return {{&Parameters::axis,
+             number_parameter("axis", "the axis that is summed over: 1 gives a sum for each row, 0 one for each column",
+                              0, 1)},
+            {&Parameters::rows, rows_parameter()},
+            {&Parameters::team, team_parameter()}};
+  }
 };
 
 struct AxisSum : MatrixProblem<Parameters> {
@@ -33,8 +40,6 @@ struct AxisSum : MatrixProblem<Parameters> {
                                 .traffic = {.pattern = Traffic::Pattern::nothing}};
 
   static constexpr bool short_floats = true;
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
 

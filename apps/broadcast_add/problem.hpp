@@ -12,6 +12,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_shape.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -25,12 +26,13 @@ struct BroadcastAdd {
   static constexpr bool short_floats = true;
 
   struct Parameters {
-    std::int64_t rows = 0;  ///< rows of the generated output; 0: about square
-    std::int64_t team = 0;  ///< threads; 0: the variant's choice
+    std::int64_t rows = 0;
+    std::int64_t team = 0;
 
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
+    [[nodiscard]] static MemberSpecs<Parameters> specs() {
+      return {{&Parameters::rows, rows_parameter()}, {&Parameters::team, team_parameter()}};
+    }
   };
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;

@@ -11,6 +11,7 @@
 
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -22,11 +23,23 @@ enum class ButterflyOp : std::uint8_t { pair_swap, max, minmax_parity };
 
 struct Parameters {
   ButterflyOp op = ButterflyOp::max;
-  std::int64_t segment = 32;  ///< elements, up to 1024; 0: the whole array is one segment
-  std::int64_t team = 0;      ///< threads; 0: the variant's choice
-  std::size_t first = 0;      ///< first element's index; not 0 in references of a part of the array (core/problem.hpp)
+  std::int64_t segment = 32;
+  std::int64_t team = 0;
+  std::size_t first = 0;  ///< first element's index; not 0 in references of a part of the array (core/problem.hpp)
 
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    return {
+        {&Parameters::op,
+         {.name = "op",
+          .help =
+              "pair_swap: in[i xor 1]; max: the segment's maximum; minmax_parity: its maximum at even positions, its "
+              "minimum at odd ones"},
+         {{"pair_swap", ButterflyOp::pair_swap},
+          {"max", ButterflyOp::max},
+          {"minmax_parity", ButterflyOp::minmax_parity}}},
+        {&Parameters::segment, held_segment_parameter()},
+        {&Parameters::team, team_parameter()}};
+  }
 };
 
 struct Butterfly : ArrayProblem<Parameters> {
@@ -35,8 +48,6 @@ struct Butterfly : ArrayProblem<Parameters> {
       .summary = "every element gets its segment's maximum (or minimum, or its partner's value)",
       .traffic = {.pattern = Traffic::Pattern::segments}};
   static constexpr bool short_floats = true;
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;

@@ -12,6 +12,7 @@
 
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -25,13 +26,18 @@ struct Conv1d {
                                 .traffic = {.pattern = Traffic::Pattern::halo, .launches = 2}};
 
   struct Parameters {
-    std::int64_t kernel = 4;  ///< elements of a generated k
-    std::int64_t tile = 0;    ///< elements; 0: the variant's choice
-    std::int64_t team = 0;    ///< threads; 0: the variant's choice
+    std::int64_t kernel = 4;
+    std::int64_t tile = 0;
+    std::int64_t team = 0;
 
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
+    [[nodiscard]] static MemberSpecs<Parameters> specs() {
+      return {{&Parameters::kernel, extent_parameter("kernel", "elements of the generated k", 1)},
+              {&Parameters::tile,
+               tile_parameter("elements of a tile (teams with a halo, and register_window); 0: the variant's choice",
+                              1 << 20)},
+              {&Parameters::team, team_parameter()}};
+    }
   };
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int exact_reference_doubles = 1;

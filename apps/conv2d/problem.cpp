@@ -1,30 +1,16 @@
 /// \file
-/// Parameters of conv2d, and the work for its shapes.
+/// Shapes of conv2d, and the work for them.
 
 #include <algorithm>
-#include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "problem.hpp"
 
-#include <tessera/core/parameters.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::conv2d {
 
 namespace {
-
-ParameterSpec kernel_extent(std::string name, std::string help) {
-  return {.name = std::move(name),
-          .help = std::move(help),
-          .default_value = std::int64_t{3},
-          .choices = {},
-          .minimum = 1,
-          .maximum = 1 << 20,
-          .shapes_generated = true};
-}
 
 /// Returns the number of pairs of an element and a tap, along one direction, that do not lie beyond the edge:
 /// n + (n - 1) + ... with min(n, taps) terms.
@@ -34,23 +20,6 @@ double pairs(std::size_t n, std::size_t taps) {
 }
 
 }  // namespace
-
-std::vector<ParameterSpec> Conv2d::parameters() {
-  return {
-      rows_parameter(),
-      kernel_extent("kernel-rows", "rows of the generated k"),
-      kernel_extent("kernel-cols", "columns of the generated k"),
-      team_parameter(),
-  };
-}
-
-Conv2d::Parameters Conv2d::Parameters::from(ParameterMap const& map) {
-  auto const number = [&](char const* name) { return std::get<std::int64_t>(map.at(name)); };
-  return {.rows = number("rows"),
-          .kernel_rows = number("kernel-rows"),
-          .kernel_cols = number("kernel-cols"),
-          .team = number("team")};
-}
 
 std::vector<Shape> Conv2d::output_shapes(std::vector<Shape> const& input, Parameters const&) {
   if (count_of(input[1]) == 0) {

@@ -11,6 +11,7 @@
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_shape.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -24,14 +25,18 @@ struct Conv2d {
                                 .traffic = {.pattern = Traffic::Pattern::halo, .launches = 2}};
 
   struct Parameters {
-    std::int64_t rows = 0;         ///< rows of generated input; 0: about square
-    std::int64_t kernel_rows = 3;  ///< rows of the generated k
-    std::int64_t kernel_cols = 3;  ///< columns of the generated k
-    std::int64_t team = 0;         ///< threads; 0: the variant's choice
+    std::int64_t rows = 0;
+    std::int64_t kernel_rows = 3;
+    std::int64_t kernel_cols = 3;
+    std::int64_t team = 0;
 
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
+    [[nodiscard]] static MemberSpecs<Parameters> specs() {
+      return {{&Parameters::rows, rows_parameter()},
+              {&Parameters::kernel_rows, extent_parameter("kernel-rows", "rows of the generated k", 1, 1 << 20)},
+              {&Parameters::kernel_cols, extent_parameter("kernel-cols", "columns of the generated k", 1, 1 << 20)},
+              {&Parameters::team, team_parameter()}};
+    }
   };
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int exact_reference_doubles = 1;

@@ -12,6 +12,7 @@
 #include <tessera/core/balanced.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/pair_problem.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -20,9 +21,9 @@
 namespace tessera::dot {
 
 struct Parameters {
-  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+  std::int64_t team = 0;
 
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  [[nodiscard]] static MemberSpecs<Parameters> specs() { return {{&Parameters::team, team_parameter()}}; }
 };
 
 struct Dot : PairProblem<Parameters> {
@@ -30,8 +31,6 @@ struct Dot : PairProblem<Parameters> {
                                 .summary = "out = a[0] * b[0] + ... + a[n-1] * b[n-1]",
                                 .traffic = {.pattern = Traffic::Pattern::totals, .launches = 2}};
   static constexpr bool short_floats = true;
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
 

@@ -1,59 +1,15 @@
 /// \file
-/// Parameters of embedding and shapes.
+/// The shapes of embedding that --size stands for.
 
 #include <algorithm>
-#include <limits>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "problem.hpp"
 
-#include <tessera/core/parameters.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::embedding {
-
-namespace {
-
-ParameterSpec shape_parameter(std::string name, std::string help, double maximum) {
-  return {.name = std::move(name),
-          .help = std::move(help),
-          .default_value = std::int64_t{0},
-          .choices = {},
-          .minimum = 0,
-          .maximum = maximum,
-          .shapes_generated = true};
-}
-
-}  // namespace
-
-std::vector<ParameterSpec> Embedding::parameters() {
-  constexpr double any = std::numeric_limits<double>::infinity();
-  return {
-      shape_parameter("batch", "sequences B of the generated idx; 0: at most 8, from --size = B * L * E", any),
-      shape_parameter("length", "indices L of each sequence; 0: from --size", any),
-      // Indices beyond the table are drawn up to twice its rows, and int32 must hold them.
-      shape_parameter("vocabulary", "rows V of the generated table; 0: 10000", 1 << 30),
-      shape_parameter("width", "elements E of a row of the generated table; 0: at most 512, from --size", any),
-      team_parameter(),
-      {.name = "table",
-       .help = "where distributed has w: whole, on each rank; rows, a block of its rows on each",
-       .default_value = std::string("whole"),
-       .choices = {"whole", "rows"},
-       .of_ranks = true},
-  };
-}
-
-Embedding::Parameters Embedding::Parameters::from(ParameterMap const& map) {
-  return {.batch = std::get<std::int64_t>(map.at("batch")),
-          .length = std::get<std::int64_t>(map.at("length")),
-          .vocabulary = std::get<std::int64_t>(map.at("vocabulary")),
-          .width = std::get<std::int64_t>(map.at("width")),
-          .team = std::get<std::int64_t>(map.at("team")),
-          .table_in_rows = std::get<std::string>(map.at("table")) == "rows"};
-}
 
 std::vector<Shape> Embedding::input_shapes(std::size_t size, Parameters const& parameters) {
   auto const rows = static_cast<std::size_t>(parameters.table_rows());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -24,19 +25,33 @@ struct Embedding {
   static constexpr bool short_floats = true;
 
   struct Parameters {
-    std::int64_t batch = 0;       ///< B of the generated idx; 0: at most 8, depends on the size
-    std::int64_t length = 0;      ///< L of the generated idx; 0: depends on the size
-    std::int64_t vocabulary = 0;  ///< V, rows of the generated table; 0: 10000
-    std::int64_t width = 0;       ///< E, columns of the generated table; 0: at most 512, depends on the size
-    std::int64_t team = 0;        ///< threads; 0: the variant's choice
-    bool table_in_rows = false;   ///< on several ranks: each rank has a block of the table's rows instead of all rows
+    std::int64_t batch = 0;
+    std::int64_t length = 0;
+    std::int64_t vocabulary = 0;
+    std::int64_t width = 0;
+    std::int64_t team = 0;
+    bool table_in_rows = false;
 
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
+    [[nodiscard]] static MemberSpecs<Parameters> specs() {
+      return {{&Parameters::batch,
+               extent_parameter("batch", "sequences B of the generated idx; 0: at most 8, from --size = B * L * E")},
+              {&Parameters::length, extent_parameter("length", "indices L of each sequence; 0: from --size")},
+              // Indices beyond the table are drawn up to twice its rows, and int32 must hold them.
+              {&Parameters::vocabulary,
+               extent_parameter("vocabulary", "rows V of the generated table; 0: 10000", 0, 1 << 30)},
+              {&Parameters::width,
+               extent_parameter("width", "elements E of a row of the generated table; 0: at most 512, from --size")},
+              {&Parameters::team, team_parameter()},
+              {&Parameters::table_in_rows,
+               {.name = "table",
+                .help = "where distributed has w: whole, on each rank; rows, a block of its rows on each",
+                .of_ranks = true},
+               {{"whole", false}, {"rows", true}}}};
+    }
 
     /// Returns the number of rows of the generated table.
     [[nodiscard]] std::int64_t table_rows() const { return vocabulary > 0 ? vocabulary : 10000; }
   };
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;

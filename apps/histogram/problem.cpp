@@ -1,17 +1,14 @@
 /// \file
-/// Parameters of histogram and generated data.
+/// Checks of the parameters of histogram, and generated data.
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <type_traits>
-#include <variant>
-#include <vector>
 
 #include "problem.hpp"
 
-#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -49,53 +46,11 @@ double zipf_value(double uniform, std::uint64_t seed) {
 
 }  // namespace
 
-std::vector<ParameterSpec> Histogram::parameters() {
-  return {
-      {.name = "bins",
-       .help = "equal bins that [lo, hi) is cut into",
-       .default_value = std::int64_t{256},
-       .choices = {},
-       .minimum = 1,
-       .maximum = 1 << 20},
-      {.name = "lo",
-       .help = "where the first bin begins; a whole number for int32",
-       .default_value = 0.0,
-       .choices = {}},
-      {.name = "hi",
-       .help = "where the last bin ends, itself outside; above lo; a whole number for int32",
-       .default_value = static_cast<double>(1 << 20),
-       .choices = {}},
-      {.name = "distribution",
-       .help = "of the generated elements: uniform, zipf (few values are most of them), constant (one value)",
-       .default_value = std::string("uniform"),
-       .choices = {"uniform", "zipf", "constant"},
-       .shapes_generated = true},
-      {.name = "tile",
-       .help = "elements that a team counts before it adds to the result; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 30,
-       .sweep = true},
-      team_parameter(),
-  };
-}
-
-Parameters Parameters::from(ParameterMap const& map) {
-  std::string const& distribution = std::get<std::string>(map.at("distribution"));
-  Parameters const parameters{.bins = std::get<std::int64_t>(map.at("bins")),
-                              .lo = std::get<double>(map.at("lo")),
-                              .hi = std::get<double>(map.at("hi")),
-                              .distribution = distribution == "zipf"       ? Distribution::zipf
-                                              : distribution == "constant" ? Distribution::constant
-                                                                           : Distribution::uniform,
-                              .tile = std::get<std::int64_t>(map.at("tile")),
-                              .team = std::get<std::int64_t>(map.at("team"))};
-  if (!std::isfinite(parameters.lo) || !std::isfinite(parameters.hi) || !(parameters.lo < parameters.hi)) {
-    throw UserError(text_of_range(parameters) +
+void Parameters::check() const {
+  if (!std::isfinite(lo) || !std::isfinite(hi) || !(lo < hi)) {
+    throw UserError(text_of_range(*this) +
                     " are no range (bins lie from lo up to hi); give two numbers, the smaller one as --lo");
   }
-  return parameters;
 }
 
 void Histogram::check(Parameters const& parameters, DType dtype) {

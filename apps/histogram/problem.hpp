@@ -11,6 +11,7 @@
 
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/histogram_bins.hpp>
@@ -30,11 +31,26 @@ struct Parameters {
   double lo = 0;
   double hi = 1 << 20;
   Distribution distribution = Distribution::uniform;
-  std::int64_t tile = 0;  ///< elements per team; 0: the variant's choice
-  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+  std::int64_t tile = 0;
+  std::int64_t team = 0;
+
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    return {{&Parameters::bins, number_parameter("bins", "equal bins that [lo, hi) is cut into", 1, 1 << 20)},
+            {&Parameters::lo, {.name = "lo", .help = "where the first bin begins; a whole number for int32"}},
+            {&Parameters::hi,
+             {.name = "hi", .help = "where the last bin ends, itself outside; above lo; a whole number for int32"}},
+            {&Parameters::distribution,
+             {.name = "distribution",
+              .help = "of the generated elements: uniform, zipf (few values are most of them), constant (one value)",
+              .shapes_generated = true},
+             {{"uniform", Distribution::uniform}, {"zipf", Distribution::zipf}, {"constant", Distribution::constant}}},
+            {&Parameters::tile,
+             tile_parameter("elements that a team counts before it adds to the result; 0: the variant's choice")},
+            {&Parameters::team, team_parameter()}};
+  }
 
   /// Throws UserError unless lo < hi, both finite.
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  void check() const;
 
   /// Returns the rule that assigns elements to bins; it is the specification.
   template <class T>
@@ -47,8 +63,6 @@ struct Histogram : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "histogram",
                                 .summary = "counts[b] = elements in bin b of [lo, hi), outside = elements in none",
                                 .traffic = {.pattern = Traffic::Pattern::sums, .launches = 2, .word_bytes = 8}};
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;

@@ -13,6 +13,7 @@
 
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -24,11 +25,20 @@ enum class BroadcastOp : std::uint8_t { basic, conditional, shuffle };
 
 struct Parameters {
   BroadcastOp op = BroadcastOp::basic;
-  std::int64_t segment = 32;  ///< elements, up to 1024; 0: the whole array is one segment
-  std::int64_t team = 0;      ///< threads; 0: the variant's choice
-  std::size_t first = 0;      ///< first element's index; not 0 in references of a part of the array (core/problem.hpp)
+  std::int64_t segment = 32;
+  std::int64_t team = 0;
+  std::size_t first = 0;  ///< first element's index; not 0 in references of a part of the array (core/problem.hpp)
 
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    return {
+        {&Parameters::op,
+         {.name = "op",
+          .help = "basic: x + sum of the first 4; conditional: 2x or x/2 by the maximum of the first 8; "
+                  "shuffle: (x + next) * mean of the first 4"},
+         {{"basic", BroadcastOp::basic}, {"conditional", BroadcastOp::conditional}, {"shuffle", BroadcastOp::shuffle}}},
+        {&Parameters::segment, held_segment_parameter()},
+        {&Parameters::team, team_parameter()}};
+  }
 };
 
 struct LaneBroadcast : ArrayProblem<Parameters> {
@@ -36,8 +46,6 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
                                 .summary = "out = x + sum of its segment's first 4 (or 2x or x/2; (x + next) * mean)",
                                 .traffic = {.pattern = Traffic::Pattern::segments}};
   static constexpr bool short_floats = true;
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 3;

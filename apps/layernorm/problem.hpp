@@ -12,6 +12,7 @@
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/linear_layer.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -25,19 +26,27 @@ struct Layernorm {
   static constexpr bool short_floats = true;
 
   struct Parameters {
-    std::int64_t rows = 0;    ///< rows of the generated x; 0: depends on the size
-    std::int64_t hidden = 0;  ///< columns of the generated x; 0: depends on the size
-    double eps = 1e-5;        ///< added to each row's variance
-    std::int64_t team = 0;    ///< threads; 0: the variant's choice
+    std::int64_t rows = 0;
+    std::int64_t hidden = 0;
+    double eps = 1e-5;
+    std::int64_t team = 0;
 
-    /// Throws UserError unless eps > 0.
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
+    [[nodiscard]] static MemberSpecs<Parameters> specs() {
+      std::string const from_size = "; 0: from --size, the number of elements rows * hidden";
+      return {{&Parameters::rows, rows_parameter("rows of the generated x" + from_size)},
+              {&Parameters::hidden,
+               extent_parameter("hidden", "columns of the generated x: what a row is normalised over" + from_size)},
+              {&Parameters::eps, eps_parameter()},
+              {&Parameters::team, team_parameter()}};
+    }
+
     /// Returns these parameters as parameters of a linear layer with one output.
     [[nodiscard]] LinearLayer layer() const {
       return {.rows = rows, .hidden = hidden, .outputs = 1, .eps = eps, .team = team};
     }
+    /// Throws UserError unless eps > 0.
+    void check() const { layer().check(); }
   };
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
   /// Throws UserError for integers, and for an eps that the dtype cannot hold.
   static void check(Parameters const& parameters, DType dtype) { needs_dtype(parameters.layer(), dtype); }
 

@@ -6,12 +6,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_problem.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
@@ -19,18 +21,28 @@
 namespace tessera::layouts {
 
 struct Parameters {
-  std::int64_t rows = 0;    ///< rows of generated input; 0: about square
-  std::int64_t pitch = 32;  ///< elements; rows of `strided` begin at multiples of it
-  std::int64_t side = 8;    ///< rows and columns of a tile of `tiled`; a power of two
+  std::int64_t rows = 0;
+  std::int64_t pitch = 32;
+  std::int64_t side = 8;
+
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    return {{&Parameters::rows, rows_parameter()},
+            {&Parameters::pitch,
+             number_parameter("pitch", "stride: rows begin at multiples of so many elements, 1 to 4096", 1, 4096)},
+            {&Parameters::side,
+             number_parameter("side", "tiled: rows and columns of a tile, a power of two from 1 to 64", 1, 64)}};
+  }
 
   /// Throws UserError unless the side is a power of two.
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  void check() const {
+    if ((side & (side - 1)) == 0) return;
+    throw UserError("side = " + std::to_string(side) +
+                    " is no power of two (places in a tile are found by shifts); use 1, 2, 4 ... 64");
+  }
 };
 
 struct Layouts : MatrixProblem<Parameters> {
   static constexpr AppInfo info{.name = "layouts", .summary = "a[row, col] in memory by rows, columns, a pitch, tiles"};
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;

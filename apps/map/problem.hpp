@@ -10,7 +10,9 @@
 
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/array_problem.hpp>
+#include <tessera/core/constant.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -19,10 +21,15 @@ namespace tessera::map {
 
 struct Parameters {
   double c = 10;
-  std::int64_t tile = 0;  ///< elements; 0: the variant's choice
-  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+  std::int64_t tile = 0;
+  std::int64_t team = 0;
 
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    return {{&Parameters::c, constant_parameter()},
+            {&Parameters::tile,
+             tile_parameter("elements of a tile (team_guarded, scratch); 0: the variant's choice", 1 << 20)},
+            {&Parameters::team, team_parameter()}};
+  }
 };
 
 /// One addition per element.
@@ -33,8 +40,6 @@ struct Map : ArrayProblem<Parameters>, PerElement<2, 1> {
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   /// a [n].
   template <class T, class Memory>
@@ -47,7 +52,7 @@ struct Map : ArrayProblem<Parameters>, PerElement<2, 1> {
   };
 
   /// Throws UserError if the dtype cannot hold c; nothing is converted silently.
-  static void check(Parameters const& parameters, DType dtype);
+  static void check(Parameters const& parameters, DType dtype) { check_constant("c", parameters.c, dtype); }
 
   /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
+#include <tessera/core/constant.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_problem.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -16,11 +18,17 @@ namespace tessera::map_2d {
 
 struct Parameters {
   double c = 10;
-  std::int64_t rows = 0;  ///< rows of generated input; 0: about square
-  std::int64_t tile = 0;  ///< rows and columns of a tile; 0: the variant's choice
-  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+  std::int64_t rows = 0;
+  std::int64_t tile = 0;
+  std::int64_t team = 0;
 
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    return {{&Parameters::c, constant_parameter()},
+            {&Parameters::rows, rows_parameter()},
+            {&Parameters::tile,
+             tile_parameter("rows and columns of a tile (team_tiles, team_guarded); 0: the variant's choice", 1 << 10)},
+            {&Parameters::team, team_parameter()}};
+  }
 };
 
 /// One addition per element.
@@ -29,8 +37,6 @@ struct Map2d : MatrixProblem<Parameters>, PerElement<2, 1> {
                                 .summary = "out[row, col] = a[row, col] + c",
                                 .traffic = {.pattern = Traffic::Pattern::nothing}};
   static constexpr bool short_floats = true;
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
@@ -41,7 +47,7 @@ struct Map2d : MatrixProblem<Parameters>, PerElement<2, 1> {
   }
 
   /// Throws UserError if the dtype cannot hold c; nothing is converted silently.
-  static void check(Parameters const& parameters, DType dtype);
+  static void check(Parameters const& parameters, DType dtype) { check_constant("c", parameters.c, dtype); }
 
   /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }

@@ -1,44 +1,15 @@
 /// \file
-/// Parameters of map_3d, the shapes that --size stands for.
+/// The shapes of map_3d that --size stands for.
 
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "problem.hpp"
 
-#include <tessera/core/constant.hpp>
 #include <tessera/core/matrix_shape.hpp>
-#include <tessera/core/parameters.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::map_3d {
-
-std::vector<ParameterSpec> Map3d::parameters() {
-  return {
-      {.name = "c", .help = "the constant that is added", .default_value = 10.0, .choices = {}},
-      {.name = "planes",
-       .help = "planes of the generated array, of --size / planes elements; 0: about as many as a cube has",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .shapes_generated = true},
-      {.name = "rows",
-       .help = "rows of each generated plane; 0: about square",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .shapes_generated = true},
-      team_parameter(),
-  };
-}
-
-Map3d::Parameters Map3d::Parameters::from(ParameterMap const& map) {
-  return {.c = std::get<double>(map.at("c")),
-          .planes = std::get<std::int64_t>(map.at("planes")),
-          .rows = std::get<std::int64_t>(map.at("rows")),
-          .team = std::get<std::int64_t>(map.at("team"))};
-}
 
 std::vector<Shape> Map3d::input_shapes(std::size_t size, Parameters const& parameters) {
   auto planes = static_cast<std::size_t>(parameters.planes);
@@ -57,7 +28,5 @@ std::vector<Shape> Map3d::input_shapes(std::size_t size, Parameters const& param
   Shape const plane = matrix_shape(planes > 0 ? size / planes : 0, parameters.rows);
   return {{planes, plane[0], plane[1]}};
 }
-
-void Map3d::check(Parameters const& parameters, DType dtype) { check_constant("c", parameters.c, dtype); }
 
 }  // namespace tessera::map_3d

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
+#include <tessera/core/constant.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/per_element.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
@@ -27,13 +29,20 @@ struct Map3d : PerElement<2, 1> {
 
   struct Parameters {
     double c = 10;
-    std::int64_t planes = 0;  ///< planes of generated input; 0: about a cube
-    std::int64_t rows = 0;    ///< rows per plane; 0: about square
-    std::int64_t team = 0;    ///< threads; 0: the variant's choice
+    std::int64_t planes = 0;
+    std::int64_t rows = 0;
+    std::int64_t team = 0;
 
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
+    [[nodiscard]] static MemberSpecs<Parameters> specs() {
+      return {
+          {&Parameters::c, constant_parameter()},
+          {&Parameters::planes,
+           extent_parameter(
+               "planes", "planes of the generated array, of --size / planes elements; 0: about as many as a cube has")},
+          {&Parameters::rows, rows_parameter("rows of each generated plane; 0: about square")},
+          {&Parameters::team, team_parameter()}};
+    }
   };
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
@@ -67,7 +76,7 @@ struct Map3d : PerElement<2, 1> {
   }
 
   /// Throws UserError if the dtype cannot hold c; nothing is converted silently.
-  static void check(Parameters const& parameters, DType dtype);
+  static void check(Parameters const& parameters, DType dtype) { check_constant("c", parameters.c, dtype); }
 
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {

@@ -1,30 +1,18 @@
 /// \file
-/// Parameters of matmul, and the shapes that a size stands for.
+/// The shapes of matmul that --size stands for, and its grid of ranks.
 
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "problem.hpp"
 
-#include <tessera/core/parameters.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
 
 namespace {
-
-ParameterSpec extent_parameter(std::string name, std::string help) {
-  return {.name = std::move(name),
-          .help = std::move(help) + "; 0: from --size, the number of multiply-adds m * n * k",
-          .default_value = std::int64_t{0},
-          .choices = {},
-          .minimum = 0,
-          .shapes_generated = true};
-}
 
 /// Returns the largest s with s * s * s <= size (degree 3), s * s <= size (2) or s <= size (1).
 std::size_t root_of(std::size_t size, int degree) {
@@ -39,39 +27,6 @@ std::size_t root_of(std::size_t size, int degree) {
 }
 
 }  // namespace
-
-std::vector<ParameterSpec> Matmul::parameters() {
-  return {
-      extent_parameter("m", "rows of the generated a and c"),
-      extent_parameter("n", "columns of the generated b and c"),
-      extent_parameter("k", "columns of the generated a and rows of b"),
-      {.name = "tile",
-       .help = "edge of the square tiles in scratch of the tiled variants, up to 32; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20,
-       .sweep = true},
-      team_parameter(),
-      {.name = "grid-rows",
-       .help = "rows of the grid of ranks of distributed, a divisor of their number; 0: what moves the least",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20,
-       .of_ranks = true},
-  };
-}
-
-Matmul::Parameters Matmul::Parameters::from(ParameterMap const& map) {
-  auto const number = [&](char const* name) { return std::get<std::int64_t>(map.at(name)); };
-  return {.m = number("m"),
-          .n = number("n"),
-          .k = number("k"),
-          .tile = number("tile"),
-          .team = number("team"),
-          .grid_rows = number("grid-rows")};
-}
 
 std::vector<Shape> Matmul::input_shapes(std::size_t size, Parameters const& parameters) {
   std::size_t rest = size;

@@ -5,12 +5,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -24,16 +26,31 @@ struct Matmul {
                                 .traffic = {.pattern = Traffic::Pattern::panels, .launches = 2}};
 
   struct Parameters {
-    std::int64_t m = 0;          ///< rows of the generated a and c; 0: depends on the size
-    std::int64_t n = 0;          ///< columns of the generated b and c; 0: depends on the size
-    std::int64_t k = 0;          ///< columns of the generated a, rows of b; 0: depends on the size
-    std::int64_t tile = 0;       ///< edge of a square tile in scratch; 0: the variant's choice
-    std::int64_t team = 0;       ///< threads; 0: the variant's choice
-    std::int64_t grid_rows = 0;  ///< rows of the grid of ranks; 0: the grid that moves the fewest elements
+    std::int64_t m = 0;
+    std::int64_t n = 0;
+    std::int64_t k = 0;
+    std::int64_t tile = 0;
+    std::int64_t team = 0;
+    std::int64_t grid_rows = 0;
 
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
+    [[nodiscard]] static MemberSpecs<Parameters> specs() {
+      std::string const from_size = "; 0: from --size, the number of multiply-adds m * n * k";
+      return {{&Parameters::m, extent_parameter("m", "rows of the generated a and c" + from_size)},
+              {&Parameters::n, extent_parameter("n", "columns of the generated b and c" + from_size)},
+              {&Parameters::k, extent_parameter("k", "columns of the generated a and rows of b" + from_size)},
+              {&Parameters::tile,
+               tile_parameter(
+                   "edge of the square tiles in scratch of the tiled variants, up to 32; 0: the variant's choice",
+                   1 << 20)},
+              {&Parameters::team, team_parameter()},
+              {&Parameters::grid_rows,
+               {.name = "grid-rows",
+                .help = "rows of the grid of ranks of distributed, a divisor of their number; 0: what moves the least",
+                .minimum = 0,
+                .maximum = 1 << 20,
+                .of_ranks = true}}};
+    }
   };
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
 

@@ -14,6 +14,7 @@
 
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -23,26 +24,45 @@ namespace tessera::memory_access {
 enum class Branch : std::uint8_t { lane, warp, element };
 
 struct Parameters {
-  std::int64_t stride = 8;   ///< elements from one index to the next (strided)
-  std::int64_t spread = 32;  ///< elements of scratch from one lane to the next (banks)
-  std::int64_t rounds = 8;   ///< number of times that a tile goes through scratch (banks)
+  std::int64_t stride = 8;
+  std::int64_t spread = 32;
+  std::int64_t rounds = 8;
   Branch branch = Branch::lane;
-  std::int64_t branches = 4;     ///< number of different branches (divergence)
-  std::int64_t iterations = 64;  ///< iterations per branch (divergence)
-  std::int64_t distance = 8;     ///< steps from a prefetch to its use; 0: no prefetch (prefetch)
-  std::int64_t offset = 1;       ///< elements from an aligned address (misaligned)
-  std::int64_t bytes = 4;        ///< bytes from a 16-byte boundary (off_boundary)
-  std::int64_t team = 0;         ///< threads; 0: the variant's choice
+  std::int64_t branches = 4;
+  std::int64_t iterations = 64;
+  std::int64_t distance = 8;
+  std::int64_t offset = 1;
+  std::int64_t bytes = 4;
+  std::int64_t team = 0;
 
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    return {
+        {&Parameters::stride,
+         tuning_parameter("stride", "strided: elements from an index to the next, 1 to 64", 1, 64)},
+        {&Parameters::spread,
+         number_parameter("bank-stride",
+                          "banks: elements of scratch from a lane to the next, 1 to 32; 0: the same for all", 0, 32)},
+        {&Parameters::rounds,
+         number_parameter("rounds", "banks: times that a tile goes through scratch, 1 to 1024", 1, 1024)},
+        {&Parameters::branch,
+         {.name = "branch", .help = "divergence: what decides which branch is taken"},
+         {{"lane", Branch::lane}, {"warp", Branch::warp}, {"element", Branch::element}}},
+        {&Parameters::branches, number_parameter("branches", "divergence: different branches, 1 to 32", 1, 32)},
+        {&Parameters::iterations,
+         number_parameter("iterations", "divergence: multiplications and additions of a branch, 0 to 65536", 0, 65536)},
+        {&Parameters::distance,
+         tuning_parameter("distance", "prefetch: steps from the prefetch to its use, 0 (none) to 256", 0, 256)},
+        {&Parameters::offset,
+         tuning_parameter("offset", "misaligned: elements from an aligned address, 0 to 15", 0, 15)},
+        {&Parameters::bytes, tuning_parameter("bytes", "off_boundary: bytes from a 16-byte boundary, 0 to 15", 0, 15)},
+        {&Parameters::team, team_parameter()}};
+  }
 };
 
 struct MemoryAccess : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "memory_access",
                                 .summary = "n elements moved by strides, permutations, banks, branches, prefetches"};
   static constexpr bool short_floats = true;
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;

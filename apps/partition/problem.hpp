@@ -12,6 +12,7 @@
 
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/part.hpp>
@@ -19,13 +20,24 @@
 namespace tessera::partition {
 
 struct Parameters {
-  double pivot = 0;         ///< elements less than it go left
-  bool reversed = false;    ///< right elements of a segment from the last to the first
-  std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
-  std::int64_t tile = 0;    ///< elements; 0: the variant's choice
-  std::int64_t team = 0;    ///< threads; 0: the variant's choice
+  double pivot = 0;
+  bool reversed = false;
+  std::size_t segment = 0;
+  std::int64_t tile = 0;
+  std::int64_t team = 0;
 
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    return {
+        // Infinities and NaN are valid: nothing is less than -inf or NaN, and only +inf and NaN are not less than +inf.
+        {&Parameters::pivot,
+         {.name = "pivot", .help = "elements less than it go left, all others right", .must_be_finite = false}},
+        {&Parameters::reversed,
+         {.name = "right", .help = "the order of the right elements; reversed: as cub::DevicePartition leaves them"},
+         {{"kept", false}, {"reversed", true}}},
+        {&Parameters::segment, segment_parameter()},
+        {&Parameters::tile, tile_parameter()},
+        {&Parameters::team, team_parameter()}};
+  }
 
   /// Returns the number of segments of n elements; without --segment it is 1, even if the array is empty.
   [[nodiscard]] std::size_t segments(std::size_t n) const {
@@ -44,8 +56,6 @@ struct Partition : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "partition",
                                 .summary = "elements less than the pivot first, then the others, orders kept",
                                 .traffic = {.pattern = Traffic::Pattern::shift, .launches = 3}};
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;

@@ -14,6 +14,7 @@
 #include <tessera/collective/thread/window_run.hpp>
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/halo.hpp>
@@ -25,19 +26,25 @@ enum class PoolingOp : std::uint8_t { sum, mean, max };
 struct Parameters {
   std::int64_t window = 3;
   PoolingOp op = PoolingOp::sum;
-  std::int64_t tile = 0;  ///< elements; 0: the variant's choice
-  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+  std::int64_t tile = 0;
+  std::int64_t team = 0;
   std::size_t first = 0;  ///< index of the first element, in the reference of a part of the array (core/problem.hpp)
 
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    return {{&Parameters::window,
+             number_parameter("window", "elements of a window; it ends at the output's own element", 1)},
+            {&Parameters::op,
+             {.name = "op", .help = "what becomes of a window: sum, mean (of the elements present) or max"},
+             {{"sum", PoolingOp::sum}, {"mean", PoolingOp::mean}, {"max", PoolingOp::max}}},
+            {&Parameters::tile, tile_parameter("elements of a tile (scratch_halo); 0: the variant's choice", 1 << 20)},
+            {&Parameters::team, team_parameter()}};
+  }
 };
 
 struct Pooling : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "pooling",
                                 .summary = "out[i] = op(a[max(0, i - window + 1)] .. a[i])",
                                 .traffic = {.pattern = Traffic::Pattern::halo}};
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int exact_reference_doubles = 1;
@@ -53,7 +60,11 @@ struct Pooling : ArrayProblem<Parameters> {
   };
 
   /// Throws UserError for means of integers.
-  static void check(Parameters const& parameters, DType dtype);
+  static void check(Parameters const& parameters, DType dtype) {
+    if (dtype == DType::int32 && parameters.op == PoolingOp::mean) {
+      throw UserError("op mean of int32 (a mean of integers is no integer); use dtype float or double, or op sum");
+    }
+  }
 
   /// Exact: positive whole numbers, sparse in wide windows; for maxima 24 random bits.
   template <class T>

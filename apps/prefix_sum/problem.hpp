@@ -12,6 +12,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
@@ -22,25 +23,46 @@ namespace tessera::prefix_sum {
 struct Parameters {
   bool exclusive = false;
   collective::OperatorKind op = collective::OperatorKind::sum;
-  std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
-  std::int64_t tile = 0;    ///< elements; 0: the variant's choice
-  std::int64_t team = 0;    ///< threads; 0: the variant's choice
-  bool totals = false;      ///< whether the tiles' totals are stored as well
+  std::size_t segment = 0;
+  std::int64_t tile = 0;
+  std::int64_t team = 0;
+  bool totals = false;
+
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    using collective::OperatorKind;
+    return {
+        {&Parameters::exclusive, {.name = "exclusive", .help = "leave the element itself out of its result"}},
+        {&Parameters::op,
+         {.name = "op", .help = "the operator"},
+         {{"sum", OperatorKind::sum}, {"max", OperatorKind::max}, {"min", OperatorKind::min}}},
+        {&Parameters::segment, segment_parameter()},
+        {&Parameters::tile, tile_parameter()},
+        {&Parameters::team, team_parameter()},
+        {&Parameters::totals,
+         {.name = "totals",
+          .help = "store the total of each tile, too (in variants that have them); needs --tile, and no segments"}}};
+  }
+
+  /// Throws UserError if the totals of tiles are asked for, and the tiles are not known or segments exist.
+  void check() const {
+    if (totals && tile == 0) {
+      throw UserError("--totals without --tile (each variant chooses another tile); give --tile N");
+    }
+    if (totals && segment != 0) {
+      throw UserError("--totals with segments (a tile may hold several); leave out one of the two");
+    }
+  }
 
   /// Returns the number of totals that are stored for n elements.
   [[nodiscard]] std::size_t totals_of(std::size_t n) const {
     return totals ? tiles_of(n, static_cast<std::size_t>(tile)) : 0;
   }
-
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
 struct PrefixSum : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "prefix_sum",
                                 .summary = "out[i] = in[0] + ... + in[i] (or max, min; exclusive; by segments)",
                                 .traffic = {.pattern = Traffic::Pattern::totals, .launches = 2, .word_bytes = 8}};
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   /// out [n]; totals [tiles] (or [0]): the total of each tile by itself.
   template <class T, class Memory>

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -14,6 +17,7 @@
 #include <tessera/core/balanced.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/pair_problem.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -23,9 +27,13 @@ namespace tessera::roofline {
 
 struct Parameters {
   double s = 0.5;
-  std::int64_t iterations = 4096;  ///< multiply-adds per chain
+  std::int64_t iterations = 4096;
 
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    return {{&Parameters::s, {.name = "s", .help = "the factor of triad, a + s * b; int32 takes its whole part"}},
+            // A float counts exactly up to here.
+            {&Parameters::iterations, number_parameter("iterations", "multiply-adds of a chain", 0, (1 << 24) - 256)}};
+  }
 };
 
 /// The work of triad, the only variant that both moves data and computes: a multiplication and an addition per
@@ -35,8 +43,6 @@ struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
                                 .summary = "bandwidth of copy, triad and read; peaks of arithmetic; time of a launch",
                                 .measures_roofs = true};
   static constexpr bool short_floats = true;
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
 
@@ -60,7 +66,13 @@ struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
   }
 
   /// Throws UserError if the dtype cannot hold s.
-  static void check(Parameters const& parameters, DType dtype);
+  static void check(Parameters const& parameters, DType dtype) {
+    double const most = std::numeric_limits<std::int32_t>::max();
+    if (dtype == DType::int32 && std::abs(parameters.s) > most) {
+      throw UserError("s = " + shortest_text(parameters.s) +
+                      " does not fit (the run's dtype is int32); use a smaller one");
+    }
+  }
 
   /// Exact: a is positive and sparse, as a long sum requires, and b has 16 bits. With 16-bit floats a has signs, so
   /// that the sum is small (core/balanced.hpp), and b has 5 bits; if b were larger, triad's sum would round a away.

@@ -1,5 +1,5 @@
 /// \file
-/// Parameters of softmax.
+/// Elements of softmax and their chain of roundings.
 
 #include <algorithm>
 #include <bit>
@@ -7,37 +7,13 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "problem.hpp"
 
-#include <tessera/core/parameters.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
-
-std::vector<ParameterSpec> Softmax::parameters() {
-  ParameterSpec rows = rows_parameter();
-  rows.help = "rows of the generated matrix, of --size / rows columns; 0: one with --axis all, else about square";
-  return {
-      {.name = "axis",
-       .help = "what sums up to 1: all elements, each row (rows) or each column (cols)",
-       .default_value = std::string("all"),
-       .choices = {"all", "rows", "cols"}},
-      rows,
-      team_parameter(),
-  };
-}
-
-Softmax::Parameters Softmax::Parameters::from(ParameterMap const& map) {
-  auto const& axis = std::get<std::string>(map.at("axis"));
-  return {.axis = axis == "all"    ? Axis::all
-                  : axis == "rows" ? Axis::rows
-                                   : Axis::cols,
-          .rows = std::get<std::int64_t>(map.at("rows")),
-          .team = std::get<std::int64_t>(map.at("team"))};
-}
 
 double Softmax::rounding_steps(std::vector<Shape> const& input, Parameters const& parameters) {
   switch (parameters.axis) {

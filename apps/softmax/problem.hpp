@@ -12,6 +12,7 @@
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_shape.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -29,12 +30,20 @@ struct Softmax {
 
   struct Parameters {
     Axis axis = Axis::all;
-    std::int64_t rows = 0;  ///< rows of the generated matrix; 0: one row with axis all, else about square
-    std::int64_t team = 0;  ///< threads; 0: the variant's choice
+    std::int64_t rows = 0;
+    std::int64_t team = 0;
 
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
+    [[nodiscard]] static MemberSpecs<Parameters> specs() {
+      return {
+          {&Parameters::axis,
+           {.name = "axis", .help = "what sums up to 1: all elements, each row (rows) or each column (cols)"},
+           {{"all", Axis::all}, {"rows", Axis::rows}, {"cols", Axis::cols}}},
+          {&Parameters::rows,
+           rows_parameter(
+               "rows of the generated matrix, of --size / rows columns; 0: one with --axis all, else about square")},
+          {&Parameters::team, team_parameter()}};
+    }
   };
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   /// x [rows, cols]; a vector [n] in a file is one row.
   template <class T, class Memory>

@@ -7,6 +7,7 @@
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_problem.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -15,10 +16,12 @@
 namespace tessera::transpose {
 
 struct Parameters {
-  std::int64_t rows = 0;  ///< rows of generated input; 0: about square
-  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+  std::int64_t rows = 0;
+  std::int64_t team = 0;
 
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    return {{&Parameters::rows, rows_parameter()}, {&Parameters::team, team_parameter()}};
+  }
 };
 
 /// Elements are moved; nothing is computed.
@@ -27,8 +30,6 @@ struct Transpose : MatrixProblem<Parameters>, PerElement<2, 0> {
                                 .summary = "out[col, row] = a[row, col]",
                                 .traffic = {.pattern = Traffic::Pattern::all_to_all, .launches = 3}};
   static constexpr bool short_floats = true;
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;

@@ -9,6 +9,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/pair_problem.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -16,10 +17,14 @@
 namespace tessera::zip {
 
 struct Parameters {
-  std::int64_t tile = 0;  ///< elements of a contiguous tile, packs for manual_vector; 0: the variant's choice
-  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+  std::int64_t tile = 0;
+  std::int64_t team = 0;
 
-  [[nodiscard]] static Parameters from(ParameterMap const& map);
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    return {{&Parameters::tile,
+             tile_parameter("elements of a contiguous tile, packs for manual_vector; 0: the variant's choice")},
+            {&Parameters::team, team_parameter()}};
+  }
 };
 
 /// One addition per element.
@@ -27,8 +32,6 @@ struct Zip : PairProblem<Parameters>, PerElement<3, 1> {
   static constexpr AppInfo info{
       .name = "zip", .summary = "out[i] = a[i] + b[i]", .traffic = {.pattern = Traffic::Pattern::nothing}};
   static constexpr bool short_floats = true;
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;

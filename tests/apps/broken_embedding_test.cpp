@@ -119,9 +119,8 @@ TEST(Embedding, RowsInFlight) {
 }
 
 TEST(Embedding, ShapesOfASize) {
-  auto const shapes = [](std::size_t size, ParameterMap given) {
-    for (ParameterSpec const& spec : Embedding::parameters()) given.try_emplace(spec.name, spec.default_value);
-    return Embedding::input_shapes(size, Embedding::Parameters::from(given));
+  auto const shapes = [](std::size_t size, ParameterMap const& given) {
+    return Embedding::input_shapes(size, typed_parameters<Embedding::Parameters>(given));
   };
   using Int = std::int64_t;
   EXPECT_EQ(shapes(std::size_t{1} << 21, {}), (std::vector<Shape>{{8, 512}, {10000, 512}}));

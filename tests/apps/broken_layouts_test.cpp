@@ -143,9 +143,8 @@ TEST(LayoutsNote, ShowsTheOrder) {
 }
 
 TEST(LayoutsParameters, SideIsAPowerOfTwo) {
-  App const all = app();
-  EXPECT_THROW((void)Parameters::from(testing::with_defaults(all, {{"side", std::int64_t{6}}})), UserError);
-  EXPECT_EQ(Parameters::from(testing::with_defaults(all, {{"side", std::int64_t{64}}})).side, 64);
+  EXPECT_THROW((void)typed_parameters<Parameters>({{"side", std::int64_t{6}}}), UserError);
+  EXPECT_EQ(typed_parameters<Parameters>({{"side", std::int64_t{64}}}).side, 64);
 }
 
 }  // namespace

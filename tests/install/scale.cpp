@@ -6,9 +6,9 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/driver/run.hpp>
 #include <tessera/table/app.hpp>
@@ -18,7 +18,6 @@ namespace {
 
 using tessera::Array;
 using tessera::DType;
-using tessera::ParameterMap;
 using tessera::Shape;
 
 struct Scale {
@@ -27,16 +26,11 @@ struct Scale {
   struct Parameters {
     std::int64_t factor = 3;
 
-    static Parameters from(ParameterMap const& map) { return {.factor = std::get<std::int64_t>(map.at("factor"))}; }
+    static tessera::MemberSpecs<Parameters> specs() {
+      return {{&Parameters::factor,
+               {.name = "factor", .help = "what is multiplied by", .minimum = -1000, .maximum = 1000}}};
+    }
   };
-  static std::vector<tessera::ParameterSpec> parameters() {
-    return {{.name = "factor",
-             .help = "what is multiplied by",
-             .default_value = std::int64_t{3},
-             .choices = {},
-             .minimum = -1000,
-             .maximum = 1000}};
-  }
 
   /// a [n].
   template <class T, class Memory>

@@ -16,9 +16,8 @@ using tessera::Shape;
 struct Copy {
   static constexpr tessera::AppInfo info{.name = "copy", .summary = "out[i] = a[i]"};
   struct Parameters {
-    static Parameters from(tessera::ParameterMap const&) { return {}; }
+    static tessera::MemberSpecs<Parameters> specs() { return {}; }
   };
-  static std::vector<tessera::ParameterSpec> parameters() { return {}; }
 
   template <class T, class Memory>
   struct Input {

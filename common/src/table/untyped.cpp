@@ -126,11 +126,6 @@ CaseFields filled_fields(std::vector<FieldSpec> input, std::vector<FieldSpec> ou
   return fields;
 }
 
-ParameterMap with_defaults_of(std::vector<ParameterSpec> const& specs, ParameterMap map) {
-  for (ParameterSpec const& spec : specs) map.try_emplace(spec.name, spec.default_value);
-  return map;
-}
-
 void check_reals(std::vector<ParameterSpec> const& specs, ParameterMap const& map, DType dtype) {
   auto const check = [&]<class T>(std::string const& name, double value) {
     auto const kept = static_cast<double>(static_cast<T>(value));

@@ -135,8 +135,8 @@ using ParameterMap = std::map<std::string, ParameterValue, std::less<>>;
 struct ParameterSpec {
   std::string name;  ///< attribute name, and `--name` on the command line (a bool is a flag)
   std::string help;  ///< one line, with unit
-  ParameterValue default_value;
-  std::vector<std::string> choices;  ///< for strings: the allowed values
+  ParameterValue default_value = {};
+  std::vector<std::string> choices = {};  ///< for strings: the allowed values
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   bool must_be_finite = true;

@@ -11,8 +11,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include <tessera/core/info.hpp>
@@ -24,40 +22,29 @@ namespace tessera {
 
 /// Extents of a layer: x [rows, hidden], w [outputs, hidden].
 struct LinearLayer {
-  std::int64_t rows = 0;     ///< 0: from the size
-  std::int64_t hidden = 0;   ///< 0: from the size
-  std::int64_t outputs = 0;  ///< 0: from the size
-  double eps = 1e-5;         ///< added to each row's variance
-  std::int64_t team = 0;     ///< threads; 0: the variant's choice
+  std::int64_t rows = 0;
+  std::int64_t hidden = 0;
+  std::int64_t outputs = 0;
+  double eps = 1e-5;
+  std::int64_t team = 0;
+
+  [[nodiscard]] static MemberSpecs<LinearLayer> specs() {
+    std::string const from_size = "; 0: from --size, the number of multiply-adds rows * hidden * outputs";
+    return {{&LinearLayer::rows, rows_parameter("rows of the generated x" + from_size)},
+            {&LinearLayer::hidden,
+             extent_parameter("hidden", "columns of the generated x and w: what a row is normalised over" + from_size)},
+            {&LinearLayer::outputs, extent_parameter("outputs", "rows of the generated w" + from_size)},
+            {&LinearLayer::eps, eps_parameter()},
+            {&LinearLayer::team, team_parameter()}};
+  }
 
   /// Throws UserError if eps is not positive.
-  [[nodiscard]] static LinearLayer from(ParameterMap const& map) {
-    auto const number = [&](char const* name) { return std::get<std::int64_t>(map.at(name)); };
-    LinearLayer const layer{.rows = number("rows"),
-                            .hidden = number("hidden"),
-                            .outputs = number("outputs"),
-                            .eps = std::get<double>(map.at("eps")),
-                            .team = number("team")};
-    if (!(layer.eps > 0 && std::isfinite(layer.eps))) {
-      throw UserError("--eps " + shortest_text(layer.eps) +
+  void check() const {
+    if (!(eps > 0 && std::isfinite(eps))) {
+      throw UserError("--eps " + shortest_text(eps) +
                       " is not above zero (it keeps the inverse of a deviation of zero finite); give a small positive "
                       "number, such as 1e-5");
     }
-    return layer;
-  }
-
-  [[nodiscard]] static std::vector<ParameterSpec> parameters() {
-    auto const extent = [](std::string name, std::string help) -> ParameterSpec {
-      return {.name = std::move(name),
-              .help = std::move(help) + "; 0: from --size, the number of multiply-adds rows * hidden * outputs",
-              .default_value = std::int64_t{0},
-              .choices = {},
-              .minimum = 0,
-              .shapes_generated = true};
-    };
-    return {extent("rows", "rows of the generated x"),
-            extent("hidden", "columns of the generated x and w: what a row is normalised over"),
-            extent("outputs", "rows of the generated w"), eps_parameter(), team_parameter()};
   }
 
   /// Returns the extents for a size. The size is first divided by the given extents; the other extents share the
@@ -145,7 +132,6 @@ inline void needs_layer(Shape const& x, Shape const& gamma, Shape const& beta, S
 struct LinearLayerProblem {
   /// Extents of the generated input, eps, team.
   using Parameters = LinearLayer;
-  [[nodiscard]] static std::vector<ParameterSpec> parameters() { return LinearLayer::parameters(); }
   /// Throws UserError for integers, and if the dtype cannot hold eps.
   static void check(Parameters const& parameters, DType dtype) { needs_dtype(parameters, dtype); }
 

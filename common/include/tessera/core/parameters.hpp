@@ -1,69 +1,133 @@
 #pragma once
 /// \file
-/// Parameters that many mini-apps share, with the same help text and limits.
+/// A mini-app's Parameters as a table: each member with its name, help text and range. The description of the options
+/// and the conversion of their values follow from it. Also the parameters that many mini-apps share.
 
+#include <concepts>
 #include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include <tessera/core/info.hpp>
 
 namespace tessera {
 
-/// --rows, for generated matrices.
-[[nodiscard]] inline ParameterSpec rows_parameter() {
-  return {.name = "rows",
-          .help = "rows of the generated matrix, of --size / rows columns; 0: about square",
-          .default_value = std::int64_t{0},
-          .choices = {},
-          .minimum = 0,
-          .shapes_generated = true};
+/// A member of P and the parameter that sets it. The spec's default is the member's default.
+template <class P>
+struct MemberSpec {
+  ParameterSpec spec;
+  std::function<void(P&, ParameterValue const&)> set;
+
+  /// A number or a flag.
+  template <class M>
+    requires std::is_arithmetic_v<M>
+  MemberSpec(M P::* member, ParameterSpec described) : spec(std::move(described)) {
+    using Value = std::conditional_t<std::integral<M> && !std::same_as<M, bool>, std::int64_t, M>;
+    spec.default_value = static_cast<Value>(P{}.*member);
+    set = [member](P& to, ParameterValue const& value) { to.*member = static_cast<M>(std::get<Value>(value)); };
+  }
+
+  /// A choice by name: each name with the value that it stands for.
+  template <class M>
+  MemberSpec(M P::* member, ParameterSpec described,
+             std::type_identity_t<std::vector<std::pair<std::string, M>>> const& choices)
+      : spec(std::move(described)) {
+    for (auto const& [name, value] : choices) {
+      spec.choices.push_back(name);
+      if (value == P{}.*member) spec.default_value = name;
+    }
+    set = [member, choices](P& to, ParameterValue const& value) {
+      for (auto const& [name, choice] : choices) {
+        if (name == std::get<std::string>(value)) to.*member = choice;
+      }
+    };
+  }
+};
+
+/// What `P::specs()` returns, in the order of --help. Members that no parameter sets are left out.
+template <class P>
+using MemberSpecs = std::vector<MemberSpec<P>>;
+
+/// Returns the descriptions of P's parameters.
+template <class P>
+[[nodiscard]] std::vector<ParameterSpec> parameter_specs() {
+  std::vector<ParameterSpec> specs;
+  for (MemberSpec<P> const& member : P::specs()) specs.push_back(member.spec);
+  return specs;
 }
 
-/// --segment, for segments of any length.
+/// Returns the values of the map, which have passed check_parameter (cli/options.hpp), as members of P. The others keep
+/// their defaults. `P::check()`, if there is one, throws UserError if the parameters contradict each other.
+template <class P>
+[[nodiscard]] P typed_parameters(ParameterMap const& map) {
+  P parameters{};
+  for (MemberSpec<P> const& member : P::specs()) {
+    if (auto const found = map.find(member.spec.name); found != map.end()) member.set(parameters, found->second);
+  }
+  if constexpr (requires { parameters.check(); }) parameters.check();
+  return parameters;
+}
+
+/// A number in a range.
+[[nodiscard]] inline ParameterSpec number_parameter(std::string name, std::string help, double minimum,
+                                                    double maximum = std::numeric_limits<double>::infinity()) {
+  return {.name = std::move(name), .help = std::move(help), .minimum = minimum, .maximum = maximum};
+}
+
+/// A number in a range that only tunes variants (ParameterSpec::sweep).
+[[nodiscard]] inline ParameterSpec tuning_parameter(std::string name, std::string help, double minimum,
+                                                    double maximum) {
+  ParameterSpec spec = number_parameter(std::move(name), std::move(help), minimum, maximum);
+  spec.sweep = true;
+  return spec;
+}
+
+/// An extent of generated input.
+[[nodiscard]] inline ParameterSpec extent_parameter(std::string name, std::string help, double minimum = 0,
+                                                    double maximum = std::numeric_limits<double>::infinity()) {
+  ParameterSpec spec = number_parameter(std::move(name), std::move(help), minimum, maximum);
+  spec.shapes_generated = true;
+  return spec;
+}
+
+/// --c, added to each element.
+[[nodiscard]] inline ParameterSpec constant_parameter() { return {.name = "c", .help = "the constant that is added"}; }
+
+/// --rows, of generated matrices.
+[[nodiscard]] inline ParameterSpec rows_parameter(
+    std::string help = "rows of the generated matrix, of --size / rows columns; 0: about square") {
+  return extent_parameter("rows", std::move(help));
+}
+
+/// --segment, of any length.
 [[nodiscard]] inline ParameterSpec segment_parameter() {
-  return {.name = "segment",
-          .help = "elements of a segment; 0: the whole array is one",
-          .default_value = std::int64_t{0},
-          .choices = {},
-          .minimum = 0};
+  return number_parameter("segment", "elements of a segment; 0: the whole array is one", 0);
 }
 
 /// --segment, for segments that are held as a whole in registers or scratch.
 [[nodiscard]] inline ParameterSpec held_segment_parameter() {
-  return {.name = "segment",
-          .help = "elements of a segment, 1 to 1024; 0: the whole array is one",
-          .default_value = std::int64_t{32},
-          .choices = {},
-          .minimum = 0,
-          .maximum = 1024};
+  return number_parameter("segment", "elements of a segment, 1 to 1024; 0: the whole array is one", 0, 1024);
 }
 
 /// --eps, of a normalisation.
 [[nodiscard]] inline ParameterSpec eps_parameter() {
-  return {.name = "eps",
-          .help = "added to each row's variance; above 0",
-          .default_value = 1e-5,
-          .choices = {},
-          .in_arithmetic = true};
+  return {.name = "eps", .help = "added to each row's variance; above 0", .in_arithmetic = true};
 }
 
-[[nodiscard]] inline ParameterSpec tile_parameter() {
-  return {.name = "tile",
-          .help = "elements that a team works on at a time; 0: the variant's choice",
-          .default_value = std::int64_t{0},
-          .choices = {},
-          .minimum = 0,
-          .maximum = 1 << 30,
-          .sweep = true};
+/// --tile.
+[[nodiscard]] inline ParameterSpec tile_parameter(
+    std::string help = "elements that a team works on at a time; 0: the variant's choice", double maximum = 1 << 30) {
+  return tuning_parameter("tile", std::move(help), 0, maximum);
 }
 
+/// --team.
 [[nodiscard]] inline ParameterSpec team_parameter() {
-  return {.name = "team",
-          .help = "threads of a team; 0: the variant's choice",
-          .default_value = std::int64_t{0},
-          .choices = {},
-          .minimum = 0,
-          .maximum = 1 << 20,
-          .sweep = true};
+  return tuning_parameter("team", "threads of a team; 0: the variant's choice", 0, 1 << 20);
 }
 
 }  // namespace tessera

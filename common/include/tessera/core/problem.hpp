@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 
@@ -32,8 +33,9 @@ concept Fields = requires(F& fields) {
 
 /// The problem that a mini-app solves.
 ///
-/// - `info`, `parameters()`: its description. `Parameters::from(map)` converts the map to typed members. Throws
-///   UserError if the parameters contradict each other.
+/// - `info`: its description.
+/// - `Parameters`: a struct of scalars. `Parameters::specs()` describes its members (core/parameters.hpp).
+///   `Parameters::check()`, optional: throws UserError if the parameters contradict each other.
 /// - `Input<T, Memory>`, `Output<T, Memory>`: Fields; the input also contains `parameters`. With `static constexpr bool
 ///   vector_as_row = true` a file may hold each of its matrices as a vector [n], which is read as one row [1, n].
 /// - `input_shapes(size, parameters)`: returns the input shapes for a `--size`.
@@ -78,11 +80,10 @@ template <class P, class T>
 concept ProblemFor =
     Fields<typename P::template Input<T, Kokkos::HostSpace>> &&
     Fields<typename P::template Output<T, Kokkos::HostSpace>> &&
-    requires(ParameterMap const& map, typename P::Parameters const& parameters, std::vector<Shape> const& shapes,
+    requires(typename P::Parameters const& parameters, std::vector<Shape> const& shapes,
              typename P::template Input<T, Kokkos::HostSpace> const& input, std::size_t size, Draw const& draw) {
       { P::info } -> std::convertible_to<AppInfo>;
-      { P::parameters() } -> std::same_as<std::vector<ParameterSpec>>;
-      { P::Parameters::from(map) } -> std::same_as<typename P::Parameters>;
+      { P::Parameters::specs() } -> std::same_as<MemberSpecs<typename P::Parameters>>;
       { P::input_shapes(size, parameters) } -> std::same_as<std::vector<Shape>>;
       { P::output_shapes(shapes, parameters) } -> std::same_as<std::vector<Shape>>;
       { P::template element<T>(draw, parameters) } -> std::convertible_to<double>;

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <variant>
 #include <vector>
 
 #include <tessera/core/array_problem.hpp>
@@ -15,24 +14,20 @@
 namespace tessera {
 
 struct StencilParameters {
-  std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
-  std::int64_t tile = 0;    ///< elements; 0: the variant's choice
-  std::int64_t team = 0;    ///< threads; 0: the variant's choice
-  std::size_t first = 0;    ///< index of the first element, in the reference of a part of the array (core/problem.hpp)
+  std::size_t segment = 0;
+  std::int64_t tile = 0;
+  std::int64_t team = 0;
+  std::size_t first = 0;  ///< index of the first element, in the reference of a part of the array (core/problem.hpp)
 
-  [[nodiscard]] static StencilParameters from(ParameterMap const& map) {
-    return {.segment = static_cast<std::size_t>(std::get<std::int64_t>(map.at("segment"))),
-            .tile = std::get<std::int64_t>(map.at("tile")),
-            .team = std::get<std::int64_t>(map.at("team"))};
+  [[nodiscard]] static MemberSpecs<StencilParameters> specs() {
+    return {{&StencilParameters::segment, segment_parameter()},
+            {&StencilParameters::tile, tile_parameter()},
+            {&StencilParameters::team, team_parameter()}};
   }
 };
 
 /// Base class of these Problems.
 struct StencilProblem : ArrayProblem<StencilParameters> {
-  [[nodiscard]] static std::vector<ParameterSpec> parameters() {
-    return {segment_parameter(), tile_parameter(), team_parameter()};
-  }
-
   /// How the ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }

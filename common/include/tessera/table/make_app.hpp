@@ -120,12 +120,6 @@ template <class Problem>
   }
 }
 
-/// Returns the parameters, with the defaults of `Problem::parameters()` for those that are not in the map.
-template <class Problem>
-[[nodiscard]] typename Problem::Parameters typed_parameters(ParameterMap const& map) {
-  return Problem::Parameters::from(with_defaults_of(Problem::parameters(), map));
-}
-
 template <class Problem, class T>
 class TypedCase final : public UntypedCase {
  public:
@@ -140,7 +134,7 @@ class TypedCase final : public UntypedCase {
 
   void tune(ParameterMap const& parameters) override {
     set_parameters(parameters);
-    input_.parameters = typed_parameters<Problem>(parameters);
+    input_.parameters = typed_parameters<typename Problem::Parameters>(parameters);
   }
   [[nodiscard]] std::vector<Shape> whole_output() const override {
     return Problem::output_shapes(part().input, input_.parameters);
@@ -494,8 +488,8 @@ template <class Problem, class T>
 /// They throw UserError if a parameter does not suit the dtype.
 template <class Problem, class T>
 [[nodiscard]] typename Problem::Parameters checked_parameters(ParameterMap const& map) {
-  auto const parameters = typed_parameters<Problem>(map);
-  check_reals(Problem::parameters(), map, dtype_of<T>);
+  auto const parameters = typed_parameters<typename Problem::Parameters>(map);
+  check_reals(parameter_specs<typename Problem::Parameters>(), map, dtype_of<T>);
   if constexpr (requires { Problem::check(parameters, dtype_of<T>); }) Problem::check(parameters, dtype_of<T>);
   return parameters;
 }
@@ -636,7 +630,7 @@ template <class Problem>
 [[nodiscard]] App make_app(std::vector<VariantRows> const& variants) {
   App app;
   app.info = Problem::info;
-  app.parameters = Problem::parameters();
+  app.parameters = parameter_specs<typename Problem::Parameters>();
   for (VariantRows const& variant : variants) {
     app.variants.push_back(variant.info);
     app.rows.insert(app.rows.end(), variant.rows.begin(), variant.rows.end());
@@ -649,9 +643,9 @@ template <class Problem>
     return detail::with_dtype<Problem>(
         dtype, []<class T>() { return describe<typename Problem::template Output<T, Kokkos::HostSpace>>(); });
   };
-  app.check_parameters = [](ParameterMap const& map) { (void)detail::typed_parameters<Problem>(map); };
+  app.check_parameters = [](ParameterMap const& map) { (void)typed_parameters<typename Problem::Parameters>(map); };
   app.input_shapes = [](std::size_t size, ParameterMap const& map) {
-    return Problem::input_shapes(size, detail::typed_parameters<Problem>(map));
+    return Problem::input_shapes(size, typed_parameters<typename Problem::Parameters>(map));
   };
   app.footprint_of_size = [](DType dtype, std::size_t size, ParameterMap const& map) {
     return detail::with_dtype<Problem>(dtype, [&]<class T>() {

@@ -55,9 +55,6 @@ struct CaseFields {
                                        std::vector<Shape> const& whole, std::vector<ranks::Box> const& boxes,
                                        FillField const& fill);
 
-/// Returns the map, with defaults for missing parameters.
-[[nodiscard]] ParameterMap with_defaults_of(std::vector<ParameterSpec> const& specs, ParameterMap map);
-
 /// Throws UserError if a real parameter would become infinite or 0 in the type in which it is used. (It may be rounded.
 /// The Problem's `check` tests the requirements of int32.)
 void check_reals(std::vector<ParameterSpec> const& specs, ParameterMap const& map, DType dtype);
