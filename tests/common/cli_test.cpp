@@ -11,6 +11,7 @@
 #include <tessera/cli/options.hpp>
 #include <tessera/cli/sizes.hpp>
 #include <tessera/cli/sweeps.hpp>
+#include <tessera/core/parameters.hpp>
 
 #include "../../common/src/driver/selection.hpp"
 #include "fake_app.hpp"
@@ -692,6 +693,57 @@ TEST_F(Parsing, brackets_are_literal) {
 TEST(OneLine, control_characters_are_shown) {
   EXPECT_EQ(one_line("a\nb\tc\x1b[0m\x7f"), "a\\nb\\tc\\x1b[0m\\x7f");
   EXPECT_EQ(one_line("grün"), "grün");
+}
+
+enum class Colour : std::uint8_t { red, green, blue };
+
+struct Scalars {
+  double factor = 2.5;
+  std::size_t count = 7;
+  bool shown = true;
+  bool backwards = true;
+  Colour colour = Colour::green;
+  int kept = 3;  // no parameter sets it
+
+  [[nodiscard]] static MemberSpecs<Scalars> specs() {
+    return {{&Scalars::factor, {.name = "factor", .help = "a factor"}},
+            {&Scalars::count, number_parameter("count", "a number", 0, 9)},
+            {&Scalars::shown, {.name = "shown", .help = "a flag"}},
+            {&Scalars::backwards, {.name = "order", .help = "a flag by names"}, {{"up", false}, {"down", true}}},
+            {&Scalars::colour,
+             {.name = "colour", .help = "a choice"},
+             {{"red", Colour::red}, {"green", Colour::green}, {"blue", Colour::blue}}}};
+  }
+  void check() const {
+    if (factor < 0 && !shown) throw UserError("negative and not shown");
+  }
+};
+
+TEST(Parameters, specs_have_the_defaults_of_members) {
+  std::vector<ParameterSpec> const specs = parameter_specs<Scalars>();
+  std::vector<ParameterValue> defaults;
+  for (ParameterSpec const& spec : specs) defaults.push_back(spec.default_value);
+  EXPECT_EQ(defaults,
+            (std::vector<ParameterValue>{2.5, std::int64_t{7}, true, std::string("down"), std::string("green")}));
+  EXPECT_EQ(specs[1].maximum, 9);
+  EXPECT_EQ(specs[3].choices, (Names{"up", "down"}));
+  EXPECT_EQ(specs[4].choices, (Names{"red", "green", "blue"}));
+}
+
+TEST(Parameters, values_become_members) {
+  auto const unset = typed_parameters<Scalars>({});
+  EXPECT_EQ(unset.count, 7u);
+  EXPECT_EQ(unset.colour, Colour::green);
+  auto const set = typed_parameters<Scalars>(
+      {{"factor", -1.0}, {"count", std::int64_t{9}}, {"order", std::string("up")}, {"colour", std::string("blue")}});
+  EXPECT_EQ(set.factor, -1.0);
+  EXPECT_EQ(set.count, 9u);
+  EXPECT_TRUE(set.shown);
+  EXPECT_FALSE(set.backwards);
+  EXPECT_EQ(set.colour, Colour::blue);
+  EXPECT_EQ(set.kept, 3);
+  EXPECT_EQ(complaint([] { (void)typed_parameters<Scalars>({{"factor", -1.0}, {"shown", false}}); }),
+            "negative and not shown");
 }
 
 }  // namespace
