@@ -56,9 +56,8 @@ class TensorPlan {
   [[nodiscard]] static std::size_t outside(Exec const& exec, Matrix const& matrix) {
     std::size_t count = 0;
     // The label has no row name: the launch belongs to the construction of the Plan, outside the row's region.
-    Kokkos::parallel_reduce("tessera::attention::outside",
-                            Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, matrix.size()),
-                            Outside<Kernel, Matrix>{matrix}, count);
+    Kokkos::parallel_reduce("tessera::attention::outside", over(exec, matrix.size()), Outside<Kernel, Matrix>{matrix},
+                            count);
     return count;
   }
 

@@ -140,7 +140,7 @@ class Total {
   /// Enqueues the store to the output, if the accumulator is separate memory.
   void store(Exec const& exec, Array<T, Memory> const& out) const {
     if constexpr (ShortFloat<T>) {
-      Kokkos::parallel_for("tessera::dot::store", Kokkos::RangePolicy<Exec, Kokkos::IndexType<int>>(exec, 0, 1),
+      Kokkos::parallel_for("tessera::dot::store", over<int>(exec, 1),
                            Store<Kokkos::View<float, Memory>, Array<T, Memory>>{sum_, out});
     }
   }

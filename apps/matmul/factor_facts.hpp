@@ -40,10 +40,9 @@ struct CountFits {
 template <class Rule, ExecutionSpace Exec, class Matrix>
 [[nodiscard]] FactorFacts facts_of(Exec const& exec, Matrix const& matrix) {
   FactorFacts facts;
-  Kokkos::parallel_reduce(
-      "tessera::matmul::facts_of", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, matrix.size()),
-      CountFits<Rule, Matrix>{matrix}, Kokkos::Sum<std::size_t>(facts.rounded), Kokkos::Sum<std::size_t>(facts.small),
-      Kokkos::Sum<std::size_t>(facts.outside), Kokkos::Max<float>(facts.largest));
+  Kokkos::parallel_reduce("tessera::matmul::facts_of", over(exec, matrix.size()), CountFits<Rule, Matrix>{matrix},
+                          Kokkos::Sum<std::size_t>(facts.rounded), Kokkos::Sum<std::size_t>(facts.small),
+                          Kokkos::Sum<std::size_t>(facts.outside), Kokkos::Max<float>(facts.largest));
   return facts;
 }
 

@@ -24,8 +24,7 @@ template <ExecutionSpace Exec>
   std::uint64_t const factor = permutation_factor(n);
   std::uint64_t const length = n;
   Kokkos::parallel_for(
-      "tessera::memory_access::permutation", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, n),
-      KOKKOS_LAMBDA(std::size_t i) {
+      "tessera::memory_access::permutation", over(exec, n), KOKKOS_LAMBDA(std::size_t i) {
         index(i) = static_cast<std::uint32_t>(static_cast<std::uint64_t>(i) * factor % length);
       });
   exec.fence("tessera::memory_access: permutation");

@@ -40,8 +40,7 @@ template <ExecutionSpace Exec, class T>
   auto const in = input.in;
   std::int64_t lefts = 0;
   Kokkos::parallel_reduce(
-      "tessera::partition::count_lefts",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
+      "tessera::partition::count_lefts", over(exec, in.extent(0)),
       KOKKOS_LAMBDA(std::size_t i, std::int64_t& sum) { sum += is_left(in(i)) ? 1 : 0; }, lefts);
   auto const n = static_cast<double>(in.extent(0));
   return {.bytes = (n + static_cast<double>(lefts)) * sizeof(T), .flops = n};

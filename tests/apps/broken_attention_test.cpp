@@ -99,11 +99,10 @@ struct Broken {
     Plan(Exec const&, InputOn<Attention, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& in,
                     OutputOn<Attention, Exec, T> const& out) const {
-      Kokkos::parallel_for(
-          "tessera::tests::broken_attention", Kokkos::RangePolicy<Exec>(exec, 0, static_cast<int>(in.q.extent(0))),
-          OneQuery<T, mistake, bfloat16>{in.q.data(), in.k.data(), in.v.data(), out.out.data(),
-                                         static_cast<int>(in.k.extent(0)), static_cast<int>(in.q.extent(1)),
-                                         static_cast<T>(in.parameters.scale)});
+      Kokkos::parallel_for("tessera::tests::broken_attention", over(exec, in.q.extent(0)),
+                           OneQuery<T, mistake, bfloat16>{
+                               in.q.data(), in.k.data(), in.v.data(), out.out.data(), static_cast<int>(in.k.extent(0)),
+                               static_cast<int>(in.q.extent(1)), static_cast<T>(in.parameters.scale)});
     }
     [[nodiscard]] ReducedPrecision reduced_precision() const { return {.bfloat16_factors = bfloat16}; }
   };

@@ -34,7 +34,7 @@ struct SumOfPiece {
 
 template <class Exec, class T>
 void sum_pieces(Exec const& exec, std::size_t outputs, SumOfPiece<T> const& piece) {
-  Kokkos::parallel_for("tessera::tests::broken_axis_sum", Kokkos::RangePolicy<Exec>(exec, 0, outputs), piece);
+  Kokkos::parallel_for("tessera::tests::broken_axis_sum", over(exec, outputs), piece);
 }
 
 struct MissesTail {

@@ -44,7 +44,7 @@ struct Broken {
                     OutputOn<BiasAdd, Exec, T> const& out) const {
       std::size_t const n = in.x.size();
       Kokkos::parallel_for("tessera::tests::broken_bias_add",
-                           Kokkos::RangePolicy<Exec>(exec, 0, mistake == Mistake::unmasked ? (n + 7) / 8 * 8 : n),
+                           over(exec, mistake == Mistake::unmasked ? (n + 7) / 8 * 8 : n),
                            AddWrongly<T>{in.x.data(), in.bias.data(), out.y.data(), n, in.x.extent(1), mistake});
     }
   };

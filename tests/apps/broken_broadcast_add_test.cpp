@@ -42,7 +42,7 @@ void add_wrongly(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& in, Out
   std::size_t const cols = in.a.extent(0);
   std::size_t const n = rows * cols;
   Kokkos::parallel_for("tessera::tests::broken_broadcast_add",
-                       Kokkos::RangePolicy<Exec>(exec, 0, mistake == Mistake::unmasked ? (n + 7) / 8 * 8 : n),
+                       over(exec, mistake == Mistake::unmasked ? (n + 7) / 8 * 8 : n),
                        AddWrongly<T>{in.a.data(), in.b.data(), out.out.data(), rows, cols, mistake});
 }
 

@@ -61,7 +61,7 @@ struct Faulty {
   struct Plan {
     Plan(Exec const&, InputOn<Conv2d, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& in, OutputOn<Conv2d, Exec, T> const& out) const {
-      Kokkos::parallel_for("tessera::tests::broken_conv2d", Kokkos::RangePolicy<Exec>(exec, 0, in.in.size()),
+      Kokkos::parallel_for("tessera::tests::broken_conv2d", over(exec, in.in.size()),
                            SumTerms<T, fault>{in.in.data(), in.k.data(), out.out.data(), in.in.extent(0),
                                               in.in.extent(1), in.k.extent(0), in.k.extent(1)});
     }

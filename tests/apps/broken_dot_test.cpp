@@ -25,7 +25,7 @@ struct Partial {
 
 template <class Exec, class T, class Out>
 void sum_of(Exec const& exec, InputOn<Dot, Exec, T> const& in, std::size_t begin, std::size_t end, Out const& out) {
-  Kokkos::parallel_reduce("tessera::tests::broken_dot", Kokkos::RangePolicy<Exec>(exec, 0, end - begin),
+  Kokkos::parallel_reduce("tessera::tests::broken_dot", over(exec, end - begin),
                           Partial<T>{in.a.data(), in.b.data(), begin}, out);
 }
 
@@ -72,7 +72,7 @@ struct NotZeroed {
   struct Plan {
     Plan(Exec const&, InputOn<Dot, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& in, OutputOn<Dot, Exec, T> const& out) const {
-      Kokkos::parallel_for("tessera::tests::broken_dot", Kokkos::RangePolicy<Exec>(exec, 0, in.a.extent(0)),
+      Kokkos::parallel_for("tessera::tests::broken_dot", over(exec, in.a.extent(0)),
                            AddTo<T>{total.of(out.out).data(), in.a.data(), in.b.data()});
       total.store(exec, out.out);
     }

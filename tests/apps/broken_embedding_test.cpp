@@ -51,7 +51,7 @@ struct Wrong {
     Plan(Exec const&, InputOn<Embedding, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& in,
                     OutputOn<Embedding, Exec, T> const& out) const {
-      Kokkos::parallel_for("tessera::tests::broken_embedding", Kokkos::RangePolicy<Exec>(exec, 0, out.out.size()),
+      Kokkos::parallel_for("tessera::tests::broken_embedding", over(exec, out.out.size()),
                            wrong_element<mistake>(flat_indices(in.idx), in.w, flat_rows(out.out)));
     }
   };

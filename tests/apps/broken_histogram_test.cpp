@@ -75,7 +75,7 @@ struct Wrong {
     Plan(Exec const&, InputOn<Histogram, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& in,
                     OutputOn<Histogram, Exec, T> const& out) const {
-      Kokkos::parallel_for("tessera::tests::broken_histogram", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+      Kokkos::parallel_for("tessera::tests::broken_histogram", over(exec, 1),
                            WrongCounts<T>{in.in.data(), in.in.extent(0), out.counts.data(), out.outside.data(),
                                           in.parameters.template rule<T>(), static_cast<T>(in.parameters.hi), mistake});
     }

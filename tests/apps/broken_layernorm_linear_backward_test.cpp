@@ -111,7 +111,7 @@ struct Broken {
     void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in,
                     OutputOn<LayernormLinearBackward, Exec, T> const& out) const {
       Kokkos::parallel_for(
-          "tessera::tests::broken_layernorm_linear_backward", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+          "tessera::tests::broken_layernorm_linear_backward", over(exec, 1),
           Gradients<T, mistake>{in.x.data(), in.gamma.data(), in.beta.data(), in.w.data(), in.grad_y.data(),
                                 out.dx.data(), out.dgamma.data(), out.dbeta.data(), out.dw.data(), out.dbias.data(),
                                 in.rows(), in.hidden(), in.outputs(), static_cast<T>(in.parameters.eps)});
@@ -146,13 +146,12 @@ struct LosesUpdates {
     void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in,
                     OutputOn<LayernormLinearBackward, Exec, T> const& out) const {
       // All other gradients are right.
-      Kokkos::parallel_for("tessera::tests::broken_layernorm_linear_backward", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+      Kokkos::parallel_for("tessera::tests::broken_layernorm_linear_backward", over(exec, 1),
                            Gradients<T, Mistake::none>{in.x.data(), in.gamma.data(), in.beta.data(), in.w.data(),
                                                        in.grad_y.data(), out.dx.data(), out.dgamma.data(),
                                                        out.dbeta.data(), out.dw.data(), out.dbias.data(), in.rows(),
                                                        in.hidden(), in.outputs(), static_cast<T>(in.parameters.eps)});
-      Kokkos::parallel_for("tessera::tests::broken_layernorm_linear_backward",
-                           Kokkos::RangePolicy<Exec>(exec, 0, in.outputs()),
+      Kokkos::parallel_for("tessera::tests::broken_layernorm_linear_backward", over(exec, in.outputs()),
                            AddsRows<T>{in.grad_y.data(), out.dbias.data(), in.rows(), in.outputs()});
     }
   };

@@ -78,8 +78,7 @@ struct Broken {
       Arrays<T> const of{in.x.data(), in.gamma.data(), in.beta.data(),
                          in.w.data(), in.bias.data(),  out.y.data(),
                          in.hidden(), in.outputs(),    static_cast<T>(in.parameters.eps)};
-      Kokkos::parallel_for("tessera::tests::broken_layernorm_linear", Kokkos::RangePolicy<Exec>(exec, 0, out.y.size()),
-                           Kernel<T, Mistake>{of});
+      Kokkos::parallel_for("tessera::tests::broken_layernorm_linear", over(exec, out.y.size()), Kernel<T, Mistake>{of});
     }
     [[nodiscard]] ReducedPrecision reduced_precision() const { return {.bfloat16_factors = bfloat16_factors}; }
   };

@@ -73,7 +73,7 @@ struct Broken {
     Plan(Exec const&, InputOn<Layernorm, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Layernorm, Exec, T> const& in,
                     OutputOn<Layernorm, Exec, T> const& out) const {
-      Kokkos::parallel_for("tessera::tests::broken_layernorm", Kokkos::RangePolicy<Exec>(exec, 0, in.x.extent(0)),
+      Kokkos::parallel_for("tessera::tests::broken_layernorm", over(exec, in.x.extent(0)),
                            Kernel<T, mistake>{in.x.data(), in.gamma.data(), in.beta.data(), out.y.data(),
                                               in.x.extent(1), static_cast<Arithmetic<T>>(in.parameters.eps)});
     }

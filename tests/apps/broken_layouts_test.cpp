@@ -51,11 +51,11 @@ struct PutTiles {
 
 template <class Exec, class T>
 void clear(Exec const& exec, T* out, std::size_t count) {
-  Kokkos::parallel_for("tessera::tests::broken_layouts", Kokkos::RangePolicy<Exec>(exec, 0, count), Clear<T>{out});
+  Kokkos::parallel_for("tessera::tests::broken_layouts", over(exec, count), Clear<T>{out});
 }
 template <class Exec, class Body>
 void for_elements(Exec const& exec, std::size_t count, Body const& body) {
-  Kokkos::parallel_for("tessera::tests::broken_layouts", Kokkos::RangePolicy<Exec>(exec, 0, count), body);
+  Kokkos::parallel_for("tessera::tests::broken_layouts", over(exec, count), body);
 }
 
 struct RightForLeft {

@@ -33,7 +33,7 @@ template <class Exec, class T>
 void add_at(Exec const& exec, InputOn<Map2d, Exec, T> const& in, OutputOn<Map2d, Exec, T> const& out, std::size_t down,
             std::size_t across, std::size_t in_down, std::size_t in_across, std::size_t out_down,
             std::size_t out_across) {
-  Kokkos::parallel_for("tessera::tests::broken_map_2d", Kokkos::RangePolicy<Exec>(exec, 0, down * across),
+  Kokkos::parallel_for("tessera::tests::broken_map_2d", over(exec, down * across),
                        AddAt<T>{in.a.data(),
                                 out.out.data(),
                                 {static_cast<T>(in.parameters.c)},

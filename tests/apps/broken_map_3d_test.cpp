@@ -44,7 +44,7 @@ struct Extents {
 template <class Exec, class T>
 void add_at(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d, Exec, T> const& out,
             Extents const& e) {
-  Kokkos::parallel_for("tessera::tests::broken_map_3d", Kokkos::RangePolicy<Exec>(exec, 0, e.x * e.y * e.z),
+  Kokkos::parallel_for("tessera::tests::broken_map_3d", over(exec, e.x * e.y * e.z),
                        AddAt<T>{in.a.data(),
                                 out.out.data(),
                                 {static_cast<T>(in.parameters.c)},

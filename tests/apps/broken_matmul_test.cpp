@@ -100,8 +100,8 @@ struct Broken {
     void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& in, OutputOn<Matmul, Exec, T> const& out) const {
       Matrices<T> const of{operands(in, out)};
       Kernel<T, Mistake> const kernel{of, Mistake::across(of)};
-      Kokkos::parallel_for("tessera::tests::broken_matmul",
-                           Kokkos::RangePolicy<Exec>(exec, 0, Mistake::down(of) * Mistake::across(of)), kernel);
+      Kokkos::parallel_for("tessera::tests::broken_matmul", over(exec, Mistake::down(of) * Mistake::across(of)),
+                           kernel);
     }
   };
 };

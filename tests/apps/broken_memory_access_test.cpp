@@ -17,7 +17,7 @@ namespace {
 // Kernel bodies are free templates: a private member function such as a test body must not contain a device lambda.
 template <class Exec, class Body>
 void for_range(Exec const& exec, std::size_t count, Body const& body) {
-  Kokkos::parallel_for("tessera::tests::broken_memory_access", Kokkos::RangePolicy<Exec>(exec, 0, count), body);
+  Kokkos::parallel_for("tessera::tests::broken_memory_access", over(exec, count), body);
 }
 
 // Index i, below walk * stride, processes element i % walk * stride + i / walk.

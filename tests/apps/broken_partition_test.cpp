@@ -97,7 +97,7 @@ struct Broken {
     void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
                     OutputOn<Partition, Exec, T> const& out) const {
       Kokkos::parallel_for(
-          "tessera::tests::broken_partition", Kokkos::RangePolicy<Exec>(exec, 0, out.left_count.extent(0)),
+          "tessera::tests::broken_partition", over(exec, out.left_count.extent(0)),
           SplitSegment<T>{in.parameters, in.in.data(), out.values.data(), out.left_count.data(), in.in.extent(0), M});
     }
     [[nodiscard]] std::vector<WrittenField> outputs() const {

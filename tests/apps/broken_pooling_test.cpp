@@ -111,7 +111,7 @@ struct Broken {
       std::size_t const n = in.a.extent(0);
       if (what == Mistake::not_started) return;
       if (what == Mistake::subtracts) {
-        Kokkos::parallel_for("tessera::tests::broken_pooling", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+        Kokkos::parallel_for("tessera::tests::broken_pooling", over(exec, 1),
                              SubtractingKernel<T>{static_cast<std::size_t>(window), in.a.data(), out.out.data(), n});
         return;
       }

@@ -54,8 +54,7 @@ struct Broken {
     void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in,
                     OutputOn<PrefixSum, Exec, T> const& out) const {
       std::size_t const n = in.in.extent(0);
-      Kokkos::parallel_for("tessera::tests::broken_prefix_sum",
-                           Kokkos::RangePolicy<Exec>(exec, 0, (n + tile - 1) / tile),
+      Kokkos::parallel_for("tessera::tests::broken_prefix_sum", over(exec, (n + tile - 1) / tile),
                            ScanTile<T>{in.in.data(), out.out.data(), n, M});
     }
   };
@@ -184,7 +183,7 @@ struct Totals {
     void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in,
                     OutputOn<PrefixSum, Exec, T> const& out) const {
       Kokkos::parallel_for(
-          "tessera::tests::broken_prefix_sum", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+          "tessera::tests::broken_prefix_sum", over(exec, 1),
           ScanTotals<T>{in.in.data(), out.out.data(), out.totals.data(), in.in.extent(0), of_all_before});
     }
   };
@@ -212,7 +211,6 @@ struct Stale {
   template <ExecutionSpace Exec, class T>
   struct Plan {
     using Memory = typename Exec::memory_space;
-    using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>;
 
     Plan(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in) : kept_("kept", in.in.extent(0)), total_("total", 1) {
       if (K != Keeps::result_of_construction) return;
@@ -235,7 +233,7 @@ struct Stale {
     }
 
     static void scan(Exec const& exec, T const* in, T* out, std::size_t begin, std::size_t end, T const* seed) {
-      Kokkos::parallel_scan("tessera::tests::stale", Range(exec, 0, end - begin), ScanFrom<T>{in, out, begin, seed});
+      Kokkos::parallel_scan("tessera::tests::stale", over(exec, end - begin), ScanFrom<T>{in, out, begin, seed});
     }
 
     Kokkos::View<T*, Memory> kept_;

@@ -65,7 +65,7 @@ struct Wrong {
     void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& in,
                     OutputOn<Softmax, Exec, T> const& out) const {
       std::size_t const rows = in.x.extent(0);
-      Kokkos::parallel_for("tessera::tests::broken_softmax", Kokkos::RangePolicy<Exec>(exec, 0, rows),
+      Kokkos::parallel_for("tessera::tests::broken_softmax", over(exec, rows),
                            WrongRow<T, mistake>{in.x.data(), out.y.data(), rows, in.x.extent(1)});
     }
   };

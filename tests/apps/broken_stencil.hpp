@@ -29,7 +29,7 @@ struct WrongStencil {
     void operator()(Exec const& exec, InputOn<Problem, Exec, T> const& in,
                     OutputOn<Problem, Exec, T> const& out) const {
       std::size_t const n = in.in.extent(0);
-      Kokkos::parallel_for("tessera::tests::broken_stencil", Kokkos::RangePolicy<Exec>(exec, 0, n),
+      Kokkos::parallel_for("tessera::tests::broken_stencil", over(exec, n),
                            WrongStencilKernel<Mistake, T>{in.in.data(), out.out.data(), n, in.parameters.segment});
     }
   };

@@ -45,7 +45,7 @@ struct MovePlan {
   MovePlan(Exec const&, InputOn<Transpose, Exec, T> const&) {}
   void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& in,
                   OutputOn<Transpose, Exec, T> const& out) const {
-    Kokkos::parallel_for("tessera::tests::broken_transpose", Kokkos::RangePolicy<Exec>(exec, 0, in.a.size()),
+    Kokkos::parallel_for("tessera::tests::broken_transpose", over(exec, in.a.size()),
                          Move<T, Place>{in.a.data(), out.out.data(), in.a.extent(0), in.a.extent(1)});
   }
 };

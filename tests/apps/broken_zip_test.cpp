@@ -31,7 +31,7 @@ struct AddTile {
 template <class Exec, class T>
 void add_tiles(Exec const& exec, InputOn<Zip, Exec, T> const& in, OutputOn<Zip, Exec, T> const& out, std::size_t tiles,
                std::size_t stride, std::size_t count, bool masked = true) {
-  Kokkos::parallel_for("tessera::tests::broken_zip", Kokkos::RangePolicy<Exec>(exec, 0, tiles),
+  Kokkos::parallel_for("tessera::tests::broken_zip", over(exec, tiles),
                        AddTile<T>{in.a.data(), in.b.data(), out.out.data(), in.a.extent(0), stride, count, masked});
 }
 
@@ -88,7 +88,7 @@ struct AddsOneTwice {
     Plan(Exec const&, InputOn<Zip, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& in, OutputOn<Zip, Exec, T> const& out) const {
       Kokkos::parallel_for(
-          "tessera::tests::broken_zip", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+          "tessera::tests::broken_zip", over(exec, 1),
           AddTile<T>{in.a.data(), in.a.data(), out.out.data(), in.a.extent(0), 0, in.a.extent(0), true});
     }
   };

@@ -149,7 +149,7 @@ void conversions_in_kernels_are_the_hosts() {
   Kokkos::View<float*, Exec> const as_floats("floats", patterns);
   Kokkos::View<std::uint16_t*, Exec> const as_bits("bits", floats);
   Kokkos::parallel_for(
-      "tessera::test::to_float", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(0, patterns),
+      "tessera::test::to_float", over(Exec(), patterns),
       KOKKOS_LAMBDA(std::size_t i) { as_floats(i) = T::from_bits(static_cast<std::uint16_t>(i)); });
   // Every 1024th float: all exponents, and ties of Half and BFloat16 with both neighbours.
   auto const float_at = KOKKOS_LAMBDA(std::size_t i) {
@@ -157,7 +157,7 @@ void conversions_in_kernels_are_the_hosts() {
     return Kokkos::bit_cast<float>(i % 4 == 0 ? bits : i % 4 == 1 ? bits - 1023 : bits - 1025);
   };
   Kokkos::parallel_for(
-      "tessera::test::from_float", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(0, floats),
+      "tessera::test::from_float", over(Exec(), floats),
       KOKKOS_LAMBDA(std::size_t i) { as_bits(i) = T(float_at(i)).bits(); });
   auto const host_floats = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), as_floats);
   auto const host_bits = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), as_bits);

@@ -37,8 +37,7 @@ struct Pointer {
       auto const cols = static_cast<Index>(input.a.extent(0));
       auto const n = static_cast<Index>(input.a.extent(0) * input.b.extent(0));
       Kokkos::parallel_for(
-          "tessera::broadcast_add::pointer::add", Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>>(exec, 0, n),
-          KOKKOS_LAMBDA(Index i) {
+          "tessera::broadcast_add::pointer::add", over<Index>(exec, n), KOKKOS_LAMBDA(Index i) {
             Index const row = i / cols;
             out[i] = Add<T>{}(a[i - row * cols], b[row]);
           });

@@ -31,9 +31,7 @@ struct Plain {
       // The pairs of a whole array are segments of two.
       std::size_t const length = shape_.segment > 0 ? shape_.segment : 2;
       Kokkos::parallel_for(
-          "tessera::butterfly::plain::apply",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, tiles_of(n, length)),
-          KOKKOS_LAMBDA(std::size_t segment) {
+          "tessera::butterfly::plain::apply", over(exec, tiles_of(n, length)), KOKKOS_LAMBDA(std::size_t segment) {
             std::size_t const begin = segment * length;
             std::size_t const end = Kokkos::min(begin + length, n);
             T max = in(begin);

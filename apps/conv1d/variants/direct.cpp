@@ -29,9 +29,7 @@ struct Direct {
       std::size_t const n = a.extent(0);
       std::size_t const taps = taps_of(input);
       Kokkos::parallel_for(
-          "tessera::conv1d::direct::sum",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, tiles_of(n, most)),
-          KOKKOS_LAMBDA(std::size_t index) {
+          "tessera::conv1d::direct::sum", over(exec, tiles_of(n, most)), KOKKOS_LAMBDA(std::size_t index) {
             std::size_t const begin = index * most;
             std::size_t const left = n - begin;
             Accumulator<T> sums[most] = {};

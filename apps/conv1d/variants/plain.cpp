@@ -23,9 +23,7 @@ struct Plain {
       auto const k = input.k;
       auto const out = output.out;
       Kokkos::parallel_for(
-          "tessera::conv1d::plain::sum",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, a.extent(0)),
-          KOKKOS_LAMBDA(std::size_t i) {
+          "tessera::conv1d::plain::sum", over(exec, a.extent(0)), KOKKOS_LAMBDA(std::size_t i) {
             Accumulator<T> sum = 0;
             for (std::size_t j = 0; j < k.extent(0) && i + j < a.extent(0); ++j) sum += product(a(i + j), k(j));
             out(i) = static_cast<T>(sum);

@@ -20,8 +20,7 @@ struct RangeReduce {
       auto const a = input.a;
       auto const b = input.b;
       Kokkos::parallel_reduce(
-          "tessera::dot::range_reduce::sum",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, a.extent(0)),
+          "tessera::dot::range_reduce::sum", over(exec, a.extent(0)),
           KOKKOS_LAMBDA(std::size_t i, Accumulator<T>& sum) { sum += product(a(i), b(i)); }, total_.of(output.out));
       total_.store(exec, output.out);
     }

@@ -57,8 +57,7 @@ struct VectorReduce {
             });
           });
       Kokkos::parallel_reduce(
-          "tessera::dot::vector_reduce::total",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, sums.extent(0)),
+          "tessera::dot::vector_reduce::total", over(exec, sums.extent(0)),
           KOKKOS_LAMBDA(std::size_t s, Sum& sum) { sum += sums(s); }, total_.of(output.out));
       total_.store(exec, output.out);
     }

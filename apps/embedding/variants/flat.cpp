@@ -36,8 +36,7 @@ struct Flat {
       auto const out = flat_rows(output.out);
       auto const width = static_cast<Index>(w.extent(1));
       Kokkos::parallel_for(
-          "tessera::embedding::flat::look_up", Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>>(exec, 0, out.size()),
-          KOKKOS_LAMBDA(Index i) {
+          "tessera::embedding::flat::look_up", over<Index>(exec, out.size()), KOKKOS_LAMBDA(Index i) {
             Index const position = i / width;
             Index const col = i - position * width;
             out(position, col) = has_row(w, idx(position)) ? w(idx(position), col) : T(0);

@@ -24,9 +24,7 @@ struct Direct {
       auto const out = output.out;
       collective::Segments const segments(in.extent(0), input.parameters.segment);
       Kokkos::parallel_for(
-          "tessera::finite_difference::direct::difference",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
-          KOKKOS_LAMBDA(std::size_t i) {
+          "tessera::finite_difference::direct::difference", over(exec, in.extent(0)), KOKKOS_LAMBDA(std::size_t i) {
             std::size_t const left = segments.left(i);
             out(i) = left > 1 ? difference(in(i), in(i + 1)) : T(0);
           });

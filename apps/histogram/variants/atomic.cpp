@@ -21,13 +21,10 @@ struct Atomic {
       auto const outside = output.outside;
       auto const bin_of = input.parameters.template rule<T>();
       Kokkos::parallel_for(
-          "tessera::histogram::atomic::zero",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, bin_of.count + 1),
+          "tessera::histogram::atomic::zero", over(exec, bin_of.count + 1),
           KOKKOS_LAMBDA(int bin) { (bin < bin_of.count ? counts(bin) : outside()) = 0; });
       Kokkos::parallel_for(
-          "tessera::histogram::atomic::count",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
-          KOKKOS_LAMBDA(std::size_t i) {
+          "tessera::histogram::atomic::count", over(exec, in.extent(0)), KOKKOS_LAMBDA(std::size_t i) {
             int const bin = bin_of(in(i));
             Kokkos::atomic_add(bin < bin_of.count ? &counts(bin) : &outside(), std::int64_t{1});
           });

@@ -32,7 +32,7 @@ struct Distributed {
       auto const counts = output.counts;
       auto const outside = output.outside;
       std::size_t const bins = counts.size();
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>> const all(exec, 0, bins + 1);
+      auto const all = over(exec, bins + 1);
       Kokkos::parallel_for(
           "tessera::histogram::distributed::give", all,
           KOKKOS_LAMBDA(std::size_t bin) { words(bin) = bin < bins ? counts(bin) : outside(); });

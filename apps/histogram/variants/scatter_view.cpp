@@ -36,14 +36,12 @@ struct ScatterView {
       auto const bin_of = input.parameters.template rule<T>();
       Total total = total_;  // contribute takes no constant
       Scatter const scatter = scatter_;
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>> const bins(exec, 0, total.extent(0));
+      auto const bins = over(exec, total.extent(0));
       // Zero the total first: with a single copy it is the same memory, and copies are added to its content.
       Kokkos::parallel_for("tessera::histogram::scatter_view::zero", bins, KOKKOS_LAMBDA(int bin) { total(bin) = 0; });
       scatter_.reset(exec);
       Kokkos::parallel_for(
-          "tessera::histogram::scatter_view::count",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
-          KOKKOS_LAMBDA(std::size_t i) {
+          "tessera::histogram::scatter_view::count", over(exec, in.extent(0)), KOKKOS_LAMBDA(std::size_t i) {
             auto access = scatter.access();
             access(bin_of(in(i))) += std::int64_t{1};
           });

@@ -27,8 +27,7 @@ struct Plain {
       std::size_t const n = in.extent(0);
       std::size_t const length = input.parameters.segment > 0 ? input.parameters.segment : n;
       Kokkos::parallel_for(
-          "tessera::lane_broadcast::plain::apply",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, n), KOKKOS_LAMBDA(std::size_t i) {
+          "tessera::lane_broadcast::plain::apply", over(exec, n), KOKKOS_LAMBDA(std::size_t i) {
             std::size_t const begin = i - i % length;
             std::size_t const end = Kokkos::min(begin + length, n);
             using A = Arithmetic<T>;

@@ -41,8 +41,7 @@ struct Kernels {
       auto const bias = input.bias;
       auto const outputs = static_cast<std::int64_t>(input.outputs());
       Kokkos::parallel_for(
-          "tessera::layernorm_linear::kernels::bias",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, static_cast<std::int64_t>(y.size())),
+          "tessera::layernorm_linear::kernels::bias", over(exec, y.size()),
           KOKKOS_LAMBDA(std::int64_t i) { y.data()[i] += bias(i % outputs); });
     }
 

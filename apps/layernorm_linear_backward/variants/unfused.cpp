@@ -47,7 +47,6 @@ struct Unfused {
 
     void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in,
                     OutputOn<LayernormLinearBackward, Exec, T> const& out) const {
-      using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
       using Rows = Kokkos::TeamPolicy<Exec>;
       using Index = std::int64_t;
       auto const rows = static_cast<Index>(in.rows());
@@ -58,7 +57,7 @@ struct Unfused {
 
       statistics_.statistics(exec, in.x, mean_, inv_std_);
       Kokkos::parallel_for(
-          "tessera::layernorm_linear_backward::unfused::dbias", Range(exec, 0, outputs), KOKKOS_LAMBDA(Index o) {
+          "tessera::layernorm_linear_backward::unfused::dbias", over<Index>(exec, outputs), KOKKOS_LAMBDA(Index o) {
             T sum = 0;
             for (Index r = 0; r < rows; ++r) sum += in.grad_y(r, o);
             out.dbias(o) = sum;
@@ -82,13 +81,13 @@ struct Unfused {
             });
       }
       Kokkos::parallel_for(
-          "tessera::layernorm_linear_backward::unfused::dgamma", Range(exec, 0, hidden), KOKKOS_LAMBDA(Index h) {
+          "tessera::layernorm_linear_backward::unfused::dgamma", over<Index>(exec, hidden), KOKKOS_LAMBDA(Index h) {
             T sum = 0;
             for (Index r = 0; r < rows; ++r) sum += q(r, h) * xhat(r, h);
             out.dgamma(h) = sum;
           });
       Kokkos::parallel_for(
-          "tessera::layernorm_linear_backward::unfused::dbeta", Range(exec, 0, hidden), KOKKOS_LAMBDA(Index h) {
+          "tessera::layernorm_linear_backward::unfused::dbeta", over<Index>(exec, hidden), KOKKOS_LAMBDA(Index h) {
             T sum = 0;
             for (Index r = 0; r < rows; ++r) sum += q(r, h);
             out.dbeta(h) = sum;

@@ -32,8 +32,7 @@ struct Pointer {
     void enqueue(Exec const& exec, T const* a, T* out, std::size_t n) const {
       auto const add = add_;
       Kokkos::parallel_for(
-          "tessera::map::pointer::add",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>>(exec, 0, static_cast<Index>(n)),
+          "tessera::map::pointer::add", over<Index>(exec, static_cast<Index>(n)),
           KOKKOS_LAMBDA(Index i) { out[i] = add(a[i]); });
     }
 

@@ -23,8 +23,7 @@ struct Range {
       auto const out = output.out;
       auto const add = add_;
       Kokkos::parallel_for(
-          "tessera::map::range::add", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, a.extent(0)),
-          KOKKOS_LAMBDA(std::size_t i) { out(i) = add(a(i)); });
+          "tessera::map::range::add", over(exec, a.extent(0)), KOKKOS_LAMBDA(std::size_t i) { out(i) = add(a(i)); });
     }
 
    private:

@@ -27,8 +27,7 @@ struct Contiguous {
       auto const in = input.in;
       auto const out = output.copied;
       Kokkos::parallel_for(
-          "tessera::memory_access::contiguous::copy",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
+          "tessera::memory_access::contiguous::copy", over(exec, in.extent(0)),
           KOKKOS_LAMBDA(std::size_t i) { out(i) = in(i); });
     }
   };

@@ -36,9 +36,7 @@ struct Divergence {
       auto const branches = branches_;
       int const iterations = iterations_;
       Kokkos::parallel_for(
-          "tessera::memory_access::divergence::branch",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, out.extent(0)),
-          KOKKOS_LAMBDA(std::size_t i) {
+          "tessera::memory_access::divergence::branch", over(exec, out.extent(0)), KOKKOS_LAMBDA(std::size_t i) {
             auto number = static_cast<std::uint32_t>(i);
             std::uint32_t const mine = branch_of(number, branch, branches);
             // One branch after the other, as a warp goes through the cases of a switch.

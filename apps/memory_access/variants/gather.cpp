@@ -24,8 +24,7 @@ struct Gather {
       auto const out = output.gathered;
       auto const index = index_;
       Kokkos::parallel_for(
-          "tessera::memory_access::gather::read",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
+          "tessera::memory_access::gather::read", over(exec, in.extent(0)),
           KOKKOS_LAMBDA(std::size_t i) { out(i) = in(index(i)); });
     }
 

@@ -38,9 +38,7 @@ struct Misaligned {
       auto const first_in = Kokkos::subview(input.in, before);
       auto const first_out = Kokkos::subview(output.copied, before);
       Kokkos::parallel_for(
-          "tessera::memory_access::misaligned::copy",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, rest + offset),
-          KOKKOS_LAMBDA(std::size_t i) {
+          "tessera::memory_access::misaligned::copy", over(exec, rest + offset), KOKKOS_LAMBDA(std::size_t i) {
             if (i < rest) {
               out(i) = in(i);
             } else {

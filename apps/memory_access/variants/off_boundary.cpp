@@ -73,8 +73,7 @@ struct OffBoundary {
       std::size_t const shift = shift_;
       std::size_t const pieces = (bytes - shift) / piece_bytes;
       Kokkos::parallel_for(
-          "tessera::memory_access::off_boundary::copy",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, pieces + 1), KOKKOS_LAMBDA(std::size_t i) {
+          "tessera::memory_access::off_boundary::copy", over(exec, pieces + 1), KOKKOS_LAMBDA(std::size_t i) {
             std::size_t const at = shift + i * piece_bytes;
             if (i < pieces) {
               move_piece<Width>(out + at, in + at);

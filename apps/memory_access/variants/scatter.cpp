@@ -24,8 +24,7 @@ struct Scatter {
       auto const out = output.scattered;
       auto const index = index_;
       Kokkos::parallel_for(
-          "tessera::memory_access::scatter::write",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
+          "tessera::memory_access::scatter::write", over(exec, in.extent(0)),
           KOKKOS_LAMBDA(std::size_t i) { out(index(i)) = in(i); });
     }
 

@@ -24,9 +24,7 @@ struct Direct {
       auto const out = output.out;
       collective::Segments const segments(in.extent(0), input.parameters.segment);
       Kokkos::parallel_for(
-          "tessera::moving_average::direct::mean",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
-          KOKKOS_LAMBDA(std::size_t i) {
+          "tessera::moving_average::direct::mean", over(exec, in.extent(0)), KOKKOS_LAMBDA(std::size_t i) {
             using A = Arithmetic<T>;
             std::size_t const left = segments.left(i);
             A const second = left > 1 ? A(in(i + 1)) : A(0);

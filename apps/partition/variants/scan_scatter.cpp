@@ -43,17 +43,14 @@ struct ScanScatter {
       collective::Divider const segment_of(length);
 
       Kokkos::parallel_scan(
-          "tessera::partition::scan_scatter::scan",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, n),
+          "tessera::partition::scan_scatter::scan", over(exec, n),
           KOKKOS_LAMBDA(std::size_t i, std::uint32_t& running, bool final) {
             if (final) before(i) = running;
             running += is_left(in(i)) ? 1 : 0;
             if (final && i + 1 == n) before(n) = running;
           });
       Kokkos::parallel_for(
-          "tessera::partition::scan_scatter::scatter",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, std::max(n, segments)),
-          KOKKOS_LAMBDA(std::size_t i) {
+          "tessera::partition::scan_scatter::scatter", over(exec, std::max(n, segments)), KOKKOS_LAMBDA(std::size_t i) {
             if (i < segments) left_count(i) = before(Kokkos::min(n, (i + 1) * length)) - before(i * length);
             if (i >= n) return;
             std::size_t const begin = segment_of(i) * length;

@@ -35,9 +35,7 @@ struct Direct {
       auto const finish = finish_of<T>(input);
       std::size_t const n = a.extent(0);
       Kokkos::parallel_for(
-          "tessera::pooling::direct::fold",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, tiles_of(n, most)),
-          KOKKOS_LAMBDA(std::size_t index) {
+          "tessera::pooling::direct::fold", over(exec, tiles_of(n, most)), KOKKOS_LAMBDA(std::size_t index) {
             std::size_t const begin = index * most;
             int const count = n - begin < most ? static_cast<int>(n - begin) : most;
             T folded[most];

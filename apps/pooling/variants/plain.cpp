@@ -22,9 +22,7 @@ struct Plain {
       bool const is_max = input.parameters.op == PoolingOp::max;
       collective::AnyOperator<T> const op{is_max ? collective::OperatorKind::max : collective::OperatorKind::sum};
       Kokkos::parallel_for(
-          "tessera::pooling::plain::fold",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, a.extent(0)),
-          KOKKOS_LAMBDA(std::size_t i) {
+          "tessera::pooling::plain::fold", over(exec, a.extent(0)), KOKKOS_LAMBDA(std::size_t i) {
             std::size_t const first = i + 1 < finish.window ? 0 : i + 1 - finish.window;
             T folded = a(first);
             for (std::size_t j = first + 1; j <= i; ++j) folded = op(folded, a(j));

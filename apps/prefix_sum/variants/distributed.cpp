@@ -125,8 +125,7 @@ struct Distributed {
       if (op_.kind == collective::OperatorKind::sum) {
         sum_(exec, tail, total_);
       } else {
-        Kokkos::parallel_reduce("tessera::prefix_sum::distributed::extreme",
-                                Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, tail.extent(0)),
+        Kokkos::parallel_reduce("tessera::prefix_sum::distributed::extreme", over(exec, tail.extent(0)),
                                 Extreme<T, decltype(tail)>{tail, op_}, total_);
       }
       exec.fence("tessera::prefix_sum::distributed: own total");

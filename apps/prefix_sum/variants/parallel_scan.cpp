@@ -72,8 +72,7 @@ struct KokkosScan {
 
   template <class In, class Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
-    Kokkos::parallel_scan("tessera::prefix_sum::parallel_scan::scan",
-                          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
+    Kokkos::parallel_scan("tessera::prefix_sum::parallel_scan::scan", over(exec, in.extent(0)),
                           ScanFunctor<Elements, In, Out>{elements, in, out});
   }
 

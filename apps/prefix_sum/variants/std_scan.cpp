@@ -43,12 +43,10 @@ class StdAlgorithmScan {
       Values const values = values_;
       Values const scanned = scanned_;
       Kokkos::parallel_for(
-          label_ + "::lift", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, n),
-          KOKKOS_LAMBDA(std::size_t i) { values(i) = elements.lift(i, in(i)); });
+          label_ + "::lift", over(exec, n), KOKKOS_LAMBDA(std::size_t i) { values(i) = elements.lift(i, in(i)); });
       algorithms::inclusive_scan(label, exec, values, scanned, elements.op());
       Kokkos::parallel_for(
-          label_ + "::lower", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, n),
-          KOKKOS_LAMBDA(std::size_t i) {
+          label_ + "::lower", over(exec, n), KOKKOS_LAMBDA(std::size_t i) {
             out(i) = elements.lower(i, i > 0 ? scanned(i - 1) : elements.op().identity(), scanned(i));
           });
     }

@@ -22,7 +22,6 @@ struct ThreeStep {
   template <ExecutionSpace Exec, std::floating_point T>
   struct Plan {
     using Teams = Kokkos::TeamPolicy<Exec>;
-    using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>;
     using Input = InputOn<PrefixSum, Exec, T>;
     int threads, tile;
     Kokkos::View<T*, typename Exec::memory_space> totals;
@@ -62,13 +61,13 @@ struct ThreeStep {
             leave_scratch(team);
           });
       Kokkos::parallel_scan(
-          "tessera::prefix_sum::three_step::totals", Range(exec, 0, before_tile.size()),
+          "tessera::prefix_sum::three_step::totals", over(exec, before_tile.size()),
           KOKKOS_LAMBDA(std::size_t i, T& before, bool last) {
             if (last) before_tile(i) = before;
             before += out(Kokkos::min(n, (i + 1) * size) - 1);
           });
       Kokkos::parallel_for(
-          "tessera::prefix_sum::three_step::add", Range(exec, 0, n),
+          "tessera::prefix_sum::three_step::add", over(exec, n),
           KOKKOS_LAMBDA(std::size_t i) { out(i) += before_tile(i / size); });
     }
   };

@@ -52,7 +52,6 @@ struct Online {
    public:
     using Memory = typename Exec::memory_space;
     using Scratch = typename Exec::scratch_memory_space;
-    using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>;
     using Teams = Kokkos::TeamPolicy<Exec>;
     using Sum = collective::OnlineSum<T>;
     using Input = InputOn<Softmax, Exec, T>;
@@ -78,7 +77,7 @@ struct Online {
       auto const x = groups_of(input.x, input.parameters);  // one row
       auto const y = groups_of(output.y, input.parameters);
       auto const sum = sum_;
-      Range const elements(exec, 0, x.extent(1));
+      auto const elements = over(exec, x.extent(1));
       Kokkos::parallel_reduce(
           "tessera::softmax::online::sum", elements, KOKKOS_LAMBDA(std::size_t i, Sum& own) { own.add(x(0, i)); },
           OnlineReducer<T, Memory>(sum));
@@ -109,7 +108,7 @@ struct Online {
       auto const x = input.x;
       auto const y = output.y;
       Kokkos::parallel_for(
-          "tessera::softmax::online::columns", Range(exec, 0, x.extent(1)), KOKKOS_LAMBDA(std::size_t c) {
+          "tessera::softmax::online::columns", over(exec, x.extent(1)), KOKKOS_LAMBDA(std::size_t c) {
             Sum sum;
             for (std::size_t r = 0; r < x.extent(0); ++r) sum.add(x(r, c));
             T const inverse = sum.inverse();

@@ -26,7 +26,6 @@ struct ThreePass {
   class Plan {
    public:
     using Memory = typename Exec::memory_space;
-    using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>;
     using Teams = Kokkos::TeamPolicy<Exec>;
     using Input = InputOn<Softmax, Exec, T>;
     using Output = OutputOn<Softmax, Exec, T>;
@@ -51,7 +50,7 @@ struct ThreePass {
       auto const y = groups_of(output.y, input.parameters);
       auto const max = max_;
       auto const sum = sum_;
-      Range const elements(exec, 0, x.extent(1));
+      auto const elements = over(exec, x.extent(1));
       Kokkos::parallel_reduce(
           "tessera::softmax::three_pass::max", elements,
           KOKKOS_LAMBDA(std::size_t i, T& largest) {
@@ -92,7 +91,7 @@ struct ThreePass {
       auto const x = input.x;
       auto const y = output.y;
       Kokkos::parallel_for(
-          "tessera::softmax::three_pass::columns", Range(exec, 0, x.extent(1)), KOKKOS_LAMBDA(std::size_t c) {
+          "tessera::softmax::three_pass::columns", over(exec, x.extent(1)), KOKKOS_LAMBDA(std::size_t c) {
             T max = x(0, c);
             for (std::size_t r = 1; r < x.extent(0); ++r) {
               if (x(r, c) > max) max = x(r, c);

@@ -33,9 +33,7 @@ struct ManualVector {
       std::size_t const chunk_size = tile * width;
       bool const aligned = collective::is_aligned_for_packs<width>(a.data(), b.data(), out.data());
       Kokkos::parallel_for(
-          "tessera::zip::manual_vector::add",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, tiles_of(n, chunk_size)),
-          KOKKOS_LAMBDA(std::size_t chunk) {
+          "tessera::zip::manual_vector::add", over(exec, tiles_of(n, chunk_size)), KOKKOS_LAMBDA(std::size_t chunk) {
             for (std::size_t p = 0; p < tile; ++p) {
               std::size_t const begin = chunk * chunk_size + p * width;
               if (aligned && begin + width <= n) {

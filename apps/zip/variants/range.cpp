@@ -23,7 +23,7 @@ struct Range {
       auto const b = input.b;
       auto const out = output.out;
       Kokkos::parallel_for(
-          "tessera::zip::range::add", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, a.extent(0)),
+          "tessera::zip::range::add", over(exec, a.extent(0)),
           KOKKOS_LAMBDA(std::size_t i) { out(i) = Add<T>{}(a(i), b(i)); });
     }
   };

@@ -30,9 +30,7 @@ struct Tiled {
       std::size_t const n = a.extent(0);
       std::size_t const tile = tile_;
       Kokkos::parallel_for(
-          "tessera::zip::tiled::add",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, tiles_of(n, tile)),
-          KOKKOS_LAMBDA(std::size_t t) {
+          "tessera::zip::tiled::add", over(exec, tiles_of(n, tile)), KOKKOS_LAMBDA(std::size_t t) {
             std::size_t const end = Kokkos::min(n, (t + 1) * tile);
             for (std::size_t i = t * tile; i < end; ++i) out(i) = Add<T>{}(a(i), b(i));
           });

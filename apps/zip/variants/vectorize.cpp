@@ -31,9 +31,7 @@ struct Vectorize {
       std::size_t const n = a.extent(0);
       std::size_t const tile = tile_;
       Kokkos::parallel_for(
-          "tessera::zip::vectorize::add",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, tiles_of(n, tile)),
-          KOKKOS_LAMBDA(std::size_t t) {
+          "tessera::zip::vectorize::add", over(exec, tiles_of(n, tile)), KOKKOS_LAMBDA(std::size_t t) {
             std::size_t const end = Kokkos::min(n, (t + 1) * tile);
             std::size_t i = t * tile;
             // If tiles are no multiple of the width, most of them do not begin at a pack boundary.

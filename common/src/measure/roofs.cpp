@@ -145,8 +145,7 @@ class Bench {
 template <class Exec, class Buffer>
 void touch(Exec const& exec, Buffer const& buffer) {
   Kokkos::parallel_for(
-      "tessera::roofs::first_touch",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, buffer.extent(0)),
+      "tessera::roofs::first_touch", over(exec, buffer.extent(0)),
       KOKKOS_LAMBDA(std::size_t i) { buffer(i) = static_cast<float>(i % 256); });
 }
 

@@ -28,8 +28,7 @@ void evict() {
   }
   Buffer const data = buffer;
   Kokkos::parallel_for(
-      "tessera::evict_cache", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(0, data.extent(0)),
-      KOKKOS_LAMBDA(std::size_t i) { data(i) += 1.0; });
+      "tessera::evict_cache", over(Exec(), data.extent(0)), KOKKOS_LAMBDA(std::size_t i) { data(i) += 1.0; });
   Exec().fence("tessera: caches evicted");
 }
 

@@ -25,8 +25,7 @@ void fill(void* memory, std::size_t bytes) {
   std::size_t const count = bytes / 8;
   std::size_t const left = bytes % 8;
   Kokkos::parallel_for(
-      "tessera::poison", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(0, count + 1),
-      KOKKOS_LAMBDA(std::size_t i) {
+      "tessera::poison", over(Exec(), count + 1), KOKKOS_LAMBDA(std::size_t i) {
         if (i < count) {
           words[i] = ~std::uint64_t{0};
         } else {

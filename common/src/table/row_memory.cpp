@@ -115,8 +115,7 @@ template <class Exec, class Word>
 bool same_words(void const* one, void const* other, std::size_t bytes) {
   std::size_t differing = 1;
   Differing<Word> const words{static_cast<Word const*>(one), static_cast<Word const*>(other)};
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>;
-  Kokkos::parallel_reduce("tessera::same_bits", Policy(0, bytes / sizeof(Word)), words, differing);
+  Kokkos::parallel_reduce("tessera::same_bits", over(Exec(), bytes / sizeof(Word)), words, differing);
   return differing == 0;
 }
 
@@ -137,7 +136,7 @@ void poison_block(unsigned char* block, std::size_t bytes, Word value) {
   constexpr auto pattern = static_cast<Word>(0xA5A5'A5A5'A5A5'A5A5U);
   std::size_t const end = (bytes + 2 * GuardedFields::guard_bytes) / sizeof(Word);
   Kokkos::parallel_for(
-      "tessera::poison", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(0, end),
+      "tessera::poison", over(Exec(), end),
       Poison<Word>{reinterpret_cast<Word*>(block), value, pattern, GuardedFields::guard_bytes / sizeof(Word), end});
 }
 
@@ -258,8 +257,7 @@ void for_host_ranges(std::size_t count, std::function<void(std::size_t, std::siz
     for_blocks(count, block, [&](std::size_t, std::size_t begin, std::size_t end) { body(begin, end); });
     return;
   }
-  Kokkos::parallel_for("tessera::host_ranges",
-                       Kokkos::RangePolicy<Host, Kokkos::IndexType<std::size_t>>(0, blocks_in(count, block)),
+  Kokkos::parallel_for("tessera::host_ranges", over(Host(), blocks_in(count, block)),
                        [&](std::size_t i) { body(i * block, std::min(count, (i + 1) * block)); });
   Host().fence("tessera: host ranges");
 }
@@ -286,7 +284,7 @@ void OtherValues::exchange() {
   Pieces const pieces{words_};
   in_space(space_, [&]<class Exec>() {
     Kokkos::parallel_for(
-        "tessera::other_values", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(0, pieces.count()),
+        "tessera::other_values", over(Exec(), pieces.count()),
         Exchange{pieces, reinterpret_cast<std::uint32_t*>(data_), reinterpret_cast<std::uint32_t*>(others_.get())});
   });
   Kokkos::fence("tessera: other values");

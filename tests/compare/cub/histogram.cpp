@@ -47,8 +47,7 @@ struct Cub {
     }
     void complete(Exec const& exec, InputOn<Histogram, Exec, T> const&,
                   OutputOn<Histogram, Exec, T> const& output) const {
-      Kokkos::parallel_for("tessera::compare::histogram::widen",
-                           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, counts_.extent(0)),
+      Kokkos::parallel_for("tessera::compare::histogram::widen", over(exec, counts_.extent(0)),
                            Widen{counts_, output.counts.data()});
     }
 

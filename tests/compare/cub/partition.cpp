@@ -57,8 +57,7 @@ class CubPlan {
                       OutputOn<Partition, Exec, T> const& output) {
     if (output.left_count.extent(0) == 0 || input.parameters.reversed) return;
     std::size_t const n = input.in.extent(0);
-    Kokkos::parallel_for("tessera::compare::partition::turn_right",
-                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, n / 2),
+    Kokkos::parallel_for("tessera::compare::partition::turn_right", over(exec, n / 2),
                          TurnRight<T>{output.values.data(), output.left_count.data(), n});
   }
 

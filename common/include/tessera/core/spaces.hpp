@@ -1,10 +1,11 @@
 #pragma once
 /// \file
-/// The execution spaces of this Kokkos, as types and by name.
+/// The execution spaces of this Kokkos, as types and by name; arrays in their memory, flat loops on them.
 
 #include <Kokkos_Core.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <string_view>
 #include <type_traits>
 
@@ -18,6 +19,17 @@ concept ExecutionSpace = Kokkos::is_execution_space_v<Exec>;
 /// An array in C order: the type of every field of an Input or Output, in every memory space.
 template <class DataType, class Memory>
 using Array = Kokkos::View<DataType, Kokkos::LayoutRight, Memory>;
+
+/// An Array in the memory of an execution space.
+template <class DataType, ExecutionSpace Exec>
+using ArrayOn = Array<DataType, typename Exec::memory_space>;
+
+/// Returns the policy of a flat loop over [0, n). It names the index type, because Kokkos' default has 32 bits on a GPU.
+template <class Index = std::size_t, ExecutionSpace Exec>
+[[nodiscard]] Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>> over(Exec const& exec,
+                                                                       std::type_identity_t<Index> n) {
+  return {exec, Index(0), n};
+}
 
 namespace detail {
 

@@ -45,8 +45,7 @@ template <ExecutionSpace Exec, class V>
                    "copy it first");
   }
   T largest = 0;
-  Kokkos::parallel_reduce("tessera::largest_magnitude",
-                          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, view.size()),
+  Kokkos::parallel_reduce("tessera::largest_magnitude", over(exec, view.size()),
                           detail::LargestMagnitude<T>{view.data()}, Kokkos::Max<T>(largest));
   // 0 also if all elements are NaN.
   return largest > T(0) ? largest : T(0);

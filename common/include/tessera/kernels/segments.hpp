@@ -451,9 +451,7 @@ class SegmentRange : public ArrayKernel<SegmentRange<Exec, Rule, Tuning>, Exec, 
  private:
   void enqueue(Exec const& exec, T const* in, T* out) const {
     int const length = segment_ == 0 ? Tuning::index : segment_;
-    Kokkos::parallel_for(this->label_,
-                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(
-                             exec, 0, tiles_of(this->n_, static_cast<std::size_t>(length))),
+    Kokkos::parallel_for(this->label_, over(exec, tiles_of(this->n_, static_cast<std::size_t>(length))),
                          detail::SegmentRangeKernel<Rule>{rule_, in, out, this->n_, length, segment_ == 0});
   }
 

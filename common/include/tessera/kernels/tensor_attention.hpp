@@ -923,8 +923,7 @@ class TensorAttention {
           detail::AttendTiles<Exec, lane::On<Exec, Tile::Unit::lanes>, Tile, collective::HardwareCopiesPastL1>;
       auto const [sign, factor, slack] = detail::ScoreFactor::of<Tile>(scale);
       detail::BlockPack* const tiles = packs_.data() + query_packs_;
-      Kokkos::parallel_for(label_ + "::pack",
-                           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, packs_.extent(0)),
+      Kokkos::parallel_for(label_ + "::pack", over(exec, packs_.extent(0)),
                            detail::PackAttention<Tile>{q, k, v, sign, query_packs_, packs_.data(), tiles});
       typename Kernel::Policy const policy(exec, league_, Tile::threads, Tile::Unit::lanes);
       Kokkos::parallel_for(label_ + "::attend", with_scratch(policy, Kernel::scratch_bytes()),

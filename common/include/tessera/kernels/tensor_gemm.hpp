@@ -506,8 +506,7 @@ class TensorGemm : public MatrixUnitGemm<TensorGemm<Exec, Factor, Form, Tuning>,
     PackRight const right{
         b,        k_, n_, across_, collective::Divider(across_), n_ % 2 == 0 && collective::is_aligned_for_packs<2>(b),
         b_.data()};
-    Kokkos::parallel_for(label_ + "::pack",
-                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, a_.size() + b_.size()),
+    Kokkos::parallel_for(label_ + "::pack", over(exec, a_.size() + b_.size()),
                          detail::PackFactors<PackLeft, PackRight>{left, right, a_.size()});
   }
 

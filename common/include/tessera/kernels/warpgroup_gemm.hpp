@@ -294,7 +294,7 @@ class WarpgroupGemm
                       collective::Divider(Form::b_transposed ? slices_ : across_),
                       b_.data()};
     Kokkos::parallel_for(label_ + "::pack",
-                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, a_.size() + b_.size()),
+                         over(exec, a_.size() + b_.size()),
                          detail::PackFactors<Left, Right>{left, right, a_.size()});
   }
 

@@ -484,7 +484,7 @@ class WarpgroupTf32Gemm
   }
   void split(Exec const& exec, float const* b) const {
     std::size_t const calls = eighths() * across_;
-    Kokkos::parallel_for(label_ + "::split", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, calls),
+    Kokkos::parallel_for(label_ + "::split", over(exec, calls),
                          detail::PackTerms<Terms>{.from = b,
                                                   .k = k_,
                                                   .cols = n_,

@@ -125,8 +125,7 @@ template <ExecutionSpace Exec, class Out>
 void chains(Exec const& exec, Out const& out, std::int32_t iterations) {
   using Kernel = ChainKernel<Exec, typename Out::non_const_value_type>;
   auto const blocks = static_cast<std::int32_t>(tiles_of(out.extent(0), Kernel::width));
-  Kokkos::parallel_for("tessera::roofline::multiply_add",
-                       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>(exec, 0, blocks),
+  Kokkos::parallel_for("tessera::roofline::multiply_add", over<std::int32_t>(exec, blocks),
                        Kernel{out.data(), static_cast<std::int32_t>(out.extent(0)), iterations, 1, 1});
 }
 
@@ -245,9 +244,7 @@ void matrix_chains(Exec const& exec, Out const& out, std::int32_t iterations) {
 template <ExecutionSpace Exec, class Out>
 void mark(Exec const& exec, Out const& out) {
   using T = typename Out::non_const_value_type;
-  Kokkos::parallel_for(
-      "tessera::roofline::launch", Kokkos::RangePolicy<Exec, Kokkos::IndexType<int>>(exec, 0, 1),
-      KOKKOS_LAMBDA(int) { out() = T(1); });
+  Kokkos::parallel_for("tessera::roofline::launch", over<int>(exec, 1), KOKKOS_LAMBDA(int) { out() = T(1); });
 }
 
 }  // namespace tessera::measure

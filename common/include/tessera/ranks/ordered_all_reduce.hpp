@@ -26,7 +26,7 @@ template <ExecutionSpace Exec, class T>
 void sum_in_order(std::string const& label, Exec const& exec, T const* parts, int count, std::size_t n, T* sums) {
   using Sum = collective::Accumulator<T>;
   Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, n), KOKKOS_LAMBDA(std::size_t i) {
+      label, over(exec, n), KOKKOS_LAMBDA(std::size_t i) {
         Sum sum = static_cast<Sum>(parts[i]);
         for (int r = 1; r < count; ++r) sum += static_cast<Sum>(parts[static_cast<std::size_t>(r) * n + i]);
         sums[i] = static_cast<T>(sum);

@@ -114,7 +114,7 @@ class RowsFromOwners {
     auto const wanted = wanted_;
     auto const places = places_;
     Kokkos::parallel_scan(
-        sort_label_, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, n * ranks),
+        sort_label_, over<std::int64_t>(exec, n * ranks),
         KOKKOS_LAMBDA(std::int64_t k, std::int32_t& place, bool last) {
           std::int64_t const owner = k / n;
           std::int64_t const i = k - owner * n;

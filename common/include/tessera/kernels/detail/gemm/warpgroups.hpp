@@ -40,7 +40,7 @@ void require_warpgroups([[maybe_unused]] Exec const& exec) {
   if constexpr (std::same_as<Exec, Kokkos::Cuda>) {
     if (exec.cuda_device_prop().major == 9) {
       Kokkos::parallel_reduce("tessera::ask_for_warpgroups",
-                              Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, 1),
+                              over(exec, 1),
                               AskForWarpgroups<Kernel>{}, has);
     }
   }

@@ -52,8 +52,7 @@ template <int N, ExecutionSpace Exec, class Body>
 void for_each_pack(std::string const& label, Exec const& exec, std::size_t n, bool aligned, Body const& body) {
   std::size_t const packs = aligned ? n / N : 0;
   std::size_t const rest = n - packs * N;
-  Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, packs + rest),
-                       detail::PackKernel<N, Body>{body, packs});
+  Kokkos::parallel_for(label, over(exec, packs + rest), detail::PackKernel<N, Body>{body, packs});
 }
 
 }  // namespace tessera::kernels
