@@ -26,9 +26,8 @@ using ArrayOn = Array<DataType, typename Exec::memory_space>;
 
 /// Returns the policy of a flat loop over [0, n). It names the index type, because Kokkos' default has 32 bits on a GPU.
 template <class Index = std::size_t, ExecutionSpace Exec>
-[[nodiscard]] Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>> over(Exec const& exec,
-                                                                       std::type_identity_t<Index> n) {
-  return {exec, Index(0), n};
+[[nodiscard]] Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>> over(Exec const& exec, std::integral auto n) {
+  return Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>>(exec, 0, n);
 }
 
 namespace detail {
