@@ -108,6 +108,10 @@ endif()
 expect("Tessera: a variant needs `static constexpr VariantInfo info{.name = ..., ...}`")
 expect("Tessera: the variant's Plan needs a constructor Plan(Exec const&, InputOn<...> const&)")
 expect("Tessera: the variant's Plan needs void operator()(Exec const&, InputOn<...> const&, OutputOn<...> const&)")
+expect("Tessera: the variant's function needs void run(Exec const&, views of the input, views of the output)")
+expect("Tessera: a variant needs either a class template Plan<Exec, T> or, if it has no state, a static function template run<Exec, T>")
+expect("Empty")  # both are named: neither has another mistake
+expect("Twofold")
 message(STATUS "wrong variants do not compile, with the right messages: ok")
 
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${work}/consumer --target wrong_views RESULT_VARIABLE code

@@ -1,7 +1,6 @@
 // Variants that must not compile. run.cmake checks that each error contains Tessera's own message.
 
 #include <array>
-#include <cstdint>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -36,7 +35,7 @@ struct Copy {
   static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}}; }
   static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) { return {input[0]}; }
   template <class T>
-  static T element(std::size_t, std::size_t, std::uint64_t, Parameters const&) {
+  static T element(tessera::Draw const&, Parameters const&) {
     return T(1);
   }
   static tessera::Work work(std::vector<Shape> const&, Parameters const&, tessera::DType) { return {}; }
@@ -78,10 +77,34 @@ struct WrongCall {
   };
 };
 
+struct WrongFunction {
+  static constexpr tessera::VariantInfo info{.name = "wrong_function", .summary = "takes the output before the input"};
+  template <tessera::ExecutionSpace Exec, class T>
+  static void run(Exec const&, tessera::ArrayOn<T*, Exec> const&, tessera::ArrayOn<T const*, Exec> const&) {}
+};
+
+struct Empty {
+  static constexpr tessera::VariantInfo info{.name = "empty", .summary = "has neither Plan nor function"};
+};
+
+struct Twofold {
+  static constexpr tessera::VariantInfo info{.name = "twofold", .summary = "has a Plan and a function"};
+  template <tessera::ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, In<Exec, T> const&) {}
+    void operator()(Exec const&, In<Exec, T> const&, Out<Exec, T> const&) const {}
+  };
+  template <tessera::ExecutionSpace Exec, class T>
+  static void run(Exec const&, tessera::ArrayOn<T const*, Exec> const&, tessera::ArrayOn<T*, Exec> const&) {}
+};
+
 }  // namespace
 
 void all_rows() {
   (void)tessera::rows<Copy, Nameless>();
   (void)tessera::rows<Copy, WrongConstructor>();
   (void)tessera::rows<Copy, WrongCall>();
+  (void)tessera::rows<Copy, WrongFunction>();
+  (void)tessera::rows<Copy, Empty>();
+  (void)tessera::rows<Copy, Twofold>();
 }

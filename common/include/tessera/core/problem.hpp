@@ -126,9 +126,64 @@ template <class P>
   }
 }
 
-/// True if a variant declares support: its Plan has no `requires` clause, or the clause holds.
+namespace detail {
+
+// Whether a variant has a member of that name, for whichever types: a class derived from it and from Names then finds
+// the name twice.
+struct Names {
+  int Plan;
+  int run;
+};
+template <class V>
+struct WithNames : V, Names {};
+template <class V>
+inline constexpr bool has_plan = !requires { &WithNames<V>::Plan; };
+template <class V>
+inline constexpr bool has_function = !requires { &WithNames<V>::run; };
+
+// Whether a variant's function takes the elements of a tuple and returns nothing.
+template <class V, class Exec, class T, class Arguments>
+inline constexpr bool takes = false;
+template <class V, class Exec, class T, class... Arguments>
+inline constexpr bool takes<V, Exec, T, std::tuple<Arguments...>> = requires(Arguments const&... arguments) {
+  { V::template run<Exec, T>(arguments...) } -> std::same_as<void>;
+};
+
+}  // namespace detail
+
+/// Returns the arguments of a variant's function: exec, the views of input and output in the order of `fields`.
+template <class P, class Exec, class T>
+[[nodiscard]] auto views_of(Exec const& exec, InputOn<P, Exec, T> const& input, OutputOn<P, Exec, T> const& output) {
+  return std::tuple_cat(std::tie(exec), input.fields(input), output.fields(output));
+}
+
+/// Returns the same arguments and the parameters.
+template <class P, class Exec, class T>
+[[nodiscard]] auto arguments_of(Exec const& exec, InputOn<P, Exec, T> const& input,
+                                OutputOn<P, Exec, T> const& output) {
+  return std::tuple_cat(views_of<P, Exec, T>(exec, input, output), std::tie(input.parameters));
+}
+
+/// A variant that prepares something has a class template `Plan<Exec, T>`; one without state has a static function
+/// template `run<Exec, T>`.
+template <class V>
+concept PlanOrFunction = detail::has_plan<V> != detail::has_function<V>;
+
+/// True if the variant has a Plan for these types: it has no `requires` clause, or the clause holds.
 template <class V, class Exec, class T>
-concept DeclaredFor = requires { typename V::template Plan<Exec, T>; };
+concept Planned = requires { typename V::template Plan<Exec, T>; };
+
+/// True if a variant declares support: its Plan or function has no `requires` clause, or the clause holds.
+template <class V, class Exec, class T>
+concept DeclaredFor = Planned<V, Exec, T> || requires { V::template run<Exec, T>; };
+
+/// A variant's function can be called with (exec, views of input and output) and returns void: it only enqueues.
+template <class V, class P, class Exec, class T>
+concept TakesViews = detail::takes<V, Exec, T, decltype(views_of<P, Exec, T>({}, {}, {}))>;
+
+/// The same, with the parameters behind the views.
+template <class V, class P, class Exec, class T>
+concept TakesParameters = detail::takes<V, Exec, T, decltype(arguments_of<P, Exec, T>({}, {}, {}))>;
 
 /// A variant's Plan can be constructed from (exec, input). The constructor allocates and chooses; it is not timed.
 template <class V, class P, class Exec, class T>

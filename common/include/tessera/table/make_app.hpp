@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -339,10 +340,36 @@ class TypedCase final : public UntypedCase {
   HostInput input_{};
 };
 
+/// The Plan of a variant that is a function: nothing is prepared.
+template <class Problem, class Variant, class Exec, class T>
+struct FunctionPlan {
+  FunctionPlan(Exec const&, InputOn<Problem, Exec, T> const&) {}
+
+  void operator()(Exec const& exec, InputOn<Problem, Exec, T> const& input,
+                  OutputOn<Problem, Exec, T> const& output) const {
+    auto const run = [](auto const&... arguments) { Variant::template run<Exec, T>(arguments...); };
+    if constexpr (TakesViews<Variant, Problem, Exec, T>) {
+      std::apply(run, views_of<Problem, Exec, T>(exec, input, output));
+    } else {
+      std::apply(run, arguments_of<Problem, Exec, T>(exec, input, output));
+    }
+  }
+};
+
+template <class Problem, class Variant, class Exec, class T>
+struct PlanOf {
+  using type = FunctionPlan<Problem, Variant, Exec, T>;
+};
+template <class Problem, class Variant, class Exec, class T>
+  requires Planned<Variant, Exec, T>
+struct PlanOf<Problem, Variant, Exec, T> {
+  using type = typename Variant::template Plan<Exec, T>;
+};
+
 template <class Problem, class Variant, class Exec, class T>
 class TypedRun final : public UntypedRun {
  public:
-  using Plan = typename Variant::template Plan<Exec, T>;
+  using Plan = typename PlanOf<Problem, Variant, Exec, T>::type;
   using Output = OutputOn<Problem, Exec, T>;
 
   explicit TypedRun(TypedCase<Problem, T>& problem_case)
@@ -591,13 +618,16 @@ auto with_dtype(DType dtype, Body&& body) {
 template <class Variant>
 inline constexpr std::string_view why_absent{};
 
-/// Returns the rows of one variant: every enabled space x dtype that the variant's Plan supports (its `requires`
+/// Returns the rows of one variant: every enabled space x dtype that its Plan or function supports (the `requires`
 /// clause). Rows of an absent variant are skipped.
 ///
 /// Within the supported range the concept is a hard requirement, with these messages.
 template <class Problem, class Variant>
 [[nodiscard]] VariantRows rows() {
   static_assert(Described<Variant>, "Tessera: a variant needs `static constexpr VariantInfo info{.name = ..., ...}`");
+  static_assert(PlanOrFunction<Variant>,
+                "Tessera: a variant needs either a class template Plan<Exec, T> or, if it has no state, a static "
+                "function template run<Exec, T>");
   VariantRows result{.info = Variant::info, .rows = {}};
   for_each_type(EnabledSpaces{}, [&]<class Exec>() {
     for_each_dtype<Problem>([&]<class T>() {
@@ -607,14 +637,20 @@ template <class Problem, class Variant>
         auto const skip = [](Case&) -> std::unique_ptr<RowRun> { throw Skip(std::string(why_absent<Variant>)); };
         result.rows.push_back({Variant::info, std::string(space_name<Exec>()), dtype_of<T>, skip});
       } else if constexpr (is_chosen_space(space_name<Exec>()) && DeclaredFor<Variant, Exec, T>) {
-        static_assert(Plannable<Variant, Problem, Exec, T> || PlannableOnRanks<Variant, Problem, Exec, T>,
-                      "Tessera: the variant's Plan needs a constructor Plan(Exec const&, InputOn<...> const&), or one "
-                      "that also takes a ranks::Part const&");
-        static_assert(!PlannableOnRanks<Variant, Problem, Exec, T> || Distributed<Problem>,
-                      "Tessera: the Problem of a variant on ranks needs input_split and output_split");
-        static_assert(Enqueueable<Variant, Problem, Exec, T>,
-                      "Tessera: the variant's Plan needs void operator()(Exec const&, InputOn<...> const&, "
-                      "OutputOn<...> const&)");
+        if constexpr (Planned<Variant, Exec, T>) {
+          static_assert(Plannable<Variant, Problem, Exec, T> || PlannableOnRanks<Variant, Problem, Exec, T>,
+                        "Tessera: the variant's Plan needs a constructor Plan(Exec const&, InputOn<...> const&), or "
+                        "one that also takes a ranks::Part const&");
+          static_assert(!PlannableOnRanks<Variant, Problem, Exec, T> || Distributed<Problem>,
+                        "Tessera: the Problem of a variant on ranks needs input_split and output_split");
+          static_assert(Enqueueable<Variant, Problem, Exec, T>,
+                        "Tessera: the variant's Plan needs void operator()(Exec const&, InputOn<...> const&, "
+                        "OutputOn<...> const&)");
+        } else {
+          static_assert(TakesViews<Variant, Problem, Exec, T> || TakesParameters<Variant, Problem, Exec, T>,
+                        "Tessera: the variant's function needs void run(Exec const&, views of the input, views of the "
+                        "output), where Parameters const& may follow");
+        }
         result.rows.push_back({.info = Variant::info,
                                .space = std::string(space_name<Exec>()),
                                .dtype = dtype_of<T>,
