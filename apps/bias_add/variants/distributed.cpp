@@ -5,7 +5,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/bias_add.hpp>
-#include <tessera/ranks/part.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::bias_add {
@@ -16,18 +16,9 @@ struct Distributed {
                                     .summary = "each rank its rows, the bias on all of them, no communication"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : KernelPlan<kernels::BiasAdd<Exec, T>> {
     Plan(Exec const& exec, InputOn<BiasAdd, Exec, T> const& input, ranks::Part const&)
-        : add_(exec, input.x.extent(0), input.x.extent(1), "tessera::bias_add::distributed") {}
-
-    void operator()(Exec const& exec, InputOn<BiasAdd, Exec, T> const& input,
-                    OutputOn<BiasAdd, Exec, T> const& output) const {
-      add_(exec, input.x, input.bias, output.y);
-    }
-
-   private:
-    kernels::BiasAdd<Exec, T> add_;
+        : Plan::KernelPlan(exec, input.x.extent(0), input.x.extent(1), "tessera::bias_add::distributed") {}
   };
 };
 

@@ -5,7 +5,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/broadcast_add.hpp>
-#include <tessera/ranks/part.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::broadcast_add {
@@ -16,19 +16,10 @@ struct Distributed {
                                     .summary = "each rank its rows, a on all of them, no communication"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : KernelPlan<kernels::BroadcastAdd<Exec, T>> {
     Plan(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input, ranks::Part const&)
-        : add_(exec, input.b.extent(0), input.a.extent(0), input.parameters.team,
-               "tessera::broadcast_add::distributed") {}
-
-    void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input,
-                    OutputOn<BroadcastAdd, Exec, T> const& output) const {
-      add_(exec, input.a, input.b, output.out);
-    }
-
-   private:
-    kernels::BroadcastAdd<Exec, T> add_;
+        : Plan::KernelPlan(exec, input.b.extent(0), input.a.extent(0), input.parameters.team,
+                           "tessera::broadcast_add::distributed") {}
   };
 };
 

@@ -21,12 +21,7 @@ struct Distributed {
   using Kernel = kernels::StencilKernel<Exec, T, Difference<T>>;
 
   template <ExecutionSpace Exec, class T>
-  class Plan : public ranks::StencilPlanOnRanks<FiniteDifference, Distributed, Exec, T, Kernel<Exec, T>> {
-    using Base = typename Plan::StencilPlanOnRanks;
-
-   public:
-    using Base::Base;
-  };
+  using Plan = ranks::StencilPlanOnRanks<FiniteDifference, Distributed, Exec, T, Kernel<Exec, T>>;
 };
 
 VariantRows distributed() { return rows<FiniteDifference, Distributed>(); }

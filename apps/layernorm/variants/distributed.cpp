@@ -7,7 +7,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/layer_norm.hpp>
-#include <tessera/ranks/part.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm {
@@ -19,22 +19,13 @@ struct Distributed {
 
   template <ExecutionSpace Exec, class T>
     requires Floating<T>
-  class Plan {
-   public:
+  struct Plan : KernelPlan<kernels::LayerNorm<Exec, T>> {
     Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input, ranks::Part const&)
-        : layer_norm_(exec, input.x.extent(0), input.x.extent(1), input.parameters.eps, input.parameters.team,
-                      "tessera::layernorm::distributed::rows") {}
-
-    void operator()(Exec const& exec, InputOn<Layernorm, Exec, T> const& input,
-                    OutputOn<Layernorm, Exec, T> const& output) const {
-      layer_norm_(exec, input.x, input.gamma, input.beta, output.y);
-    }
+        : Plan::KernelPlan(exec, input.x.extent(0), input.x.extent(1), input.parameters.eps, input.parameters.team,
+                           "tessera::layernorm::distributed::rows") {}
 
     /// Counts the chain to an xhat, and 2 for y.
-    [[nodiscard]] double rounding_steps() const { return layer_norm_.rounding_steps() + 2; }
-
-   private:
-    kernels::LayerNorm<Exec, T> layer_norm_;
+    [[nodiscard]] double rounding_steps() const { return Plan::KernelPlan::rounding_steps() + 2; }
   };
 };
 

@@ -7,7 +7,7 @@
 #include "../problem.hpp"
 #include "../stored_rows_product.hpp"
 
-#include <tessera/ranks/part.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
@@ -16,24 +16,11 @@ struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
                                     .summary = "each rank its rows, as stored_rows; w on all, no communication"};
+  static constexpr char const* label = "tessera::layernorm_linear::distributed";
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  class Plan {
-   public:
-    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input, ranks::Part const&)
-        : product_(exec, input, "tessera::layernorm_linear::distributed") {}
-
-    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
-                    OutputOn<LayernormLinear, Exec, T> const& output) const {
-      product_(exec, input, output);
-    }
-
-    [[nodiscard]] double rounding_steps() const { return product_.rounding_steps(); }
-
-   private:
-    StoredRowsProduct<Exec, T> product_;
-  };
+  using Plan = SharedPlan<Distributed, StoredRowsProduct<Exec, T>>;
 };
 
 VariantRows distributed() { return rows<LayernormLinear, Distributed>(); }

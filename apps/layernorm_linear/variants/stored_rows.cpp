@@ -6,6 +6,7 @@
 #include "../problem.hpp"
 #include "../stored_rows_product.hpp"
 
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
@@ -14,24 +15,11 @@ struct StoredRows {
   static constexpr VariantInfo info{.name = "stored_rows",
                                     .level = Level::team,
                                     .summary = "layernorm to memory, then a tiled product with the bias"};
+  static constexpr char const* label = "tessera::layernorm_linear::stored_rows";
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  class Plan {
-   public:
-    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : product_(exec, input, "tessera::layernorm_linear::stored_rows") {}
-
-    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
-                    OutputOn<LayernormLinear, Exec, T> const& output) const {
-      product_(exec, input, output);
-    }
-
-    [[nodiscard]] double rounding_steps() const { return product_.rounding_steps(); }
-
-   private:
-    StoredRowsProduct<Exec, T> product_;
-  };
+  using Plan = SharedPlan<StoredRows, StoredRowsProduct<Exec, T>>;
 };
 
 VariantRows stored_rows() { return rows<LayernormLinear, StoredRows>(); }

@@ -22,12 +22,7 @@ struct Distributed {
 
   template <ExecutionSpace Exec, class T>
     requires Floating<T>
-  class Plan : public ranks::StencilPlanOnRanks<MovingAverage, Distributed, Exec, T, Kernel<Exec, T>> {
-    using Base = typename Plan::StencilPlanOnRanks;
-
-   public:
-    using Base::Base;
-  };
+  using Plan = ranks::StencilPlanOnRanks<MovingAverage, Distributed, Exec, T, Kernel<Exec, T>>;
 };
 
 VariantRows distributed() { return rows<MovingAverage, Distributed>(); }

@@ -4,7 +4,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/transform.hpp>
-#include <tessera/ranks/part.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::zip {
@@ -15,16 +15,9 @@ struct Distributed {
                                     .summary = "each rank its block, 16-byte accesses, no communication"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<Zip, Exec, T> const&, ranks::Part const&) {}
-
-    void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
-      add_(exec, input.a, input.b, output.out);
-    }
-
-   private:
-    kernels::Transform<Exec, T, Add<T>> add_{{}, "tessera::zip::distributed::add"};
+  struct Plan : KernelPlan<kernels::Transform<Exec, T, Add<T>>> {
+    Plan(Exec const&, InputOn<Zip, Exec, T> const&, ranks::Part const&)
+        : Plan::KernelPlan({}, "tessera::zip::distributed::add") {}
   };
 };
 
