@@ -24,7 +24,7 @@ using Array = Kokkos::View<DataType, Kokkos::LayoutRight, Memory>;
 template <class DataType, ExecutionSpace Exec>
 using ArrayOn = Array<DataType, typename Exec::memory_space>;
 
-/// Returns the policy of a flat loop over [0, n). It names the index type, because Kokkos' default has 32 bits on a GPU.
+/// Returns the policy of a flat loop over [0, n). It names the index type: Kokkos' default has 32 bits on a GPU.
 template <class Index = std::size_t, ExecutionSpace Exec>
 [[nodiscard]] Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>> over(Exec const& exec, std::integral auto n) {
   return Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>>(exec, 0, n);
