@@ -109,7 +109,7 @@ expect("Tessera: a variant needs `static constexpr VariantInfo info{.name = ...,
 expect("Tessera: the variant's Plan needs a constructor Plan(Exec const&, InputOn<...> const&)")
 expect("Tessera: the variant's Plan needs void operator()(Exec const&, InputOn<...> const&, OutputOn<...> const&)")
 expect("Tessera: the variant's function needs void run(Exec const&, views of the input, views of the output)")
-expect("Tessera: a variant needs either a class template Plan<Exec, T> or, if it has no state, a static function template run<Exec, T>")
+expect("Tessera: a variant needs either a class template Plan<Exec, T> or, if it has no state, a static function")
 expect("Empty")  # both are named: neither has another mistake
 expect("Twofold")
 message(STATUS "wrong variants do not compile, with the right messages: ok")

@@ -141,61 +141,91 @@ inline constexpr bool has_plan = !requires { &WithNames<V>::Plan; };
 template <class V>
 inline constexpr bool has_function = !requires { &WithNames<V>::run; };
 
-// Whether a variant's function takes the elements of a tuple and returns nothing.
-template <class V, class Exec, class T, class Arguments>
+// Whether a call with the elements of a tuple is possible and returns nothing.
+template <class Callable, class Arguments>
 inline constexpr bool takes = false;
-template <class V, class Exec, class T, class... Arguments>
-inline constexpr bool takes<V, Exec, T, std::tuple<Arguments...>> = requires(Arguments const&... arguments) {
-  { V::template run<Exec, T>(arguments...) } -> std::same_as<void>;
+template <class Callable, class... Arguments>
+inline constexpr bool takes<Callable, std::tuple<Arguments...>> = requires(Callable& callable, Arguments... arguments) {
+  { callable(arguments...) } -> std::same_as<void>;
+};
+
+// The arguments of a call on views: exec, and the fields of input and output in their order.
+template <class Exec, class Input, class Output>
+[[nodiscard]] auto views_of(Exec const& exec, Input const& input, Output const& output) {
+  return std::tuple_cat(std::tie(exec), Input::fields(input), Output::fields(output));
+}
+// The same with the parameters behind the views.
+template <class Exec, class Input, class Output>
+[[nodiscard]] auto views_and_parameters(Exec const& exec, Input const& input, Output const& output) {
+  return std::tuple_cat(views_of(exec, input, output), std::tie(input.parameters));
+}
+
+// The forms of a variant's call.
+template <class Plan, class Exec, class Input, class Output>
+concept CallableOnStructs = takes<Plan, std::tuple<Exec const&, Input const&, Output const&>>;
+template <class Plan, class Exec, class Input, class Output>
+concept CallableOnViews = takes<Plan, decltype(views_of(Exec(), Input(), Output()))>;
+template <class Plan, class Exec, class Input, class Output>
+concept CallableWithParameters = takes<Plan, decltype(views_and_parameters(Exec(), Input(), Output()))>;
+template <class Plan, class Exec, class Input, class Output>
+concept CallableInAForm = CallableOnStructs<Plan, Exec, Input, Output> || CallableOnViews<Plan, Exec, Input, Output> ||
+                          CallableWithParameters<Plan, Exec, Input, Output>;
+
+template <class Exec, class Input, class Output, CallableInAForm<Exec, Input, Output> Plan>
+void enqueue(Plan& plan, Exec const& exec, Input const& input, Output const& output) {
+  if constexpr (CallableOnStructs<Plan, Exec, Input, Output>) {
+    plan(exec, input, output);
+  } else if constexpr (CallableOnViews<Plan, Exec, Input, Output>) {
+    std::apply(plan, views_of(exec, input, output));
+  } else {
+    std::apply(plan, views_and_parameters(exec, input, output));
+  }
+}
+
+// The Plan of a variant that is a function: nothing is prepared.
+template <class V, class P, class Exec, class T>
+struct FunctionPlan {
+  FunctionPlan(Exec const&, InputOn<P, Exec, T> const&) {}
+
+  template <class... Arguments>
+  auto operator()(Arguments const&... arguments) const -> decltype(V::template run<Exec, T>(arguments...)) {
+    return V::template run<Exec, T>(arguments...);
+  }
+};
+
+template <class V, class P, class Exec, class T>
+struct ChosenPlan {
+  using type = FunctionPlan<V, P, Exec, T>;
+};
+template <class V, class P, class Exec, class T>
+  requires requires { typename V::template Plan<Exec, T>; }
+struct ChosenPlan<V, P, Exec, T> {
+  using type = typename V::template Plan<Exec, T>;
 };
 
 }  // namespace detail
-
-/// Returns the arguments of a variant's function: exec, the views of input and output in the order of `fields`.
-template <class P, class Exec, class T>
-[[nodiscard]] auto views_of(Exec const& exec, InputOn<P, Exec, T> const& input, OutputOn<P, Exec, T> const& output) {
-  return std::tuple_cat(std::tie(exec), input.fields(input), output.fields(output));
-}
-
-/// Returns the same arguments and the parameters.
-template <class P, class Exec, class T>
-[[nodiscard]] auto arguments_of(Exec const& exec, InputOn<P, Exec, T> const& input,
-                                OutputOn<P, Exec, T> const& output) {
-  return std::tuple_cat(views_of<P, Exec, T>(exec, input, output), std::tie(input.parameters));
-}
 
 /// A variant that prepares something has a class template `Plan<Exec, T>`; one without state has a static function
 /// template `run<Exec, T>`.
 template <class V>
 concept PlanOrFunction = detail::has_plan<V> != detail::has_function<V>;
 
-/// True if the variant has a Plan for these types: it has no `requires` clause, or the clause holds.
-template <class V, class Exec, class T>
-concept Planned = requires { typename V::template Plan<Exec, T>; };
-
 /// True if a variant declares support: its Plan or function has no `requires` clause, or the clause holds.
 template <class V, class Exec, class T>
-concept DeclaredFor = Planned<V, Exec, T> || requires { V::template run<Exec, T>; };
+concept DeclaredFor = requires { typename V::template Plan<Exec, T>; } || requires { V::template run<Exec, T>; };
 
-/// A variant's function can be called with (exec, views of input and output) and returns void: it only enqueues.
+/// The variant's Plan; a Plan that only calls it if the variant is a function.
 template <class V, class P, class Exec, class T>
-concept TakesViews = detail::takes<V, Exec, T, decltype(views_of<P, Exec, T>({}, {}, {}))>;
-
-/// The same, with the parameters behind the views.
-template <class V, class P, class Exec, class T>
-concept TakesParameters = detail::takes<V, Exec, T, decltype(arguments_of<P, Exec, T>({}, {}, {}))>;
+using PlanOf = typename detail::ChosenPlan<V, P, Exec, T>::type;
 
 /// A variant's Plan can be constructed from (exec, input). The constructor allocates and chooses; it is not timed.
 template <class V, class P, class Exec, class T>
-concept Plannable =
-    std::constructible_from<typename V::template Plan<Exec, T>, Exec const&, InputOn<P, Exec, T> const&>;
+concept Plannable = std::constructible_from<PlanOf<V, P, Exec, T>, Exec const&, InputOn<P, Exec, T> const&>;
 
-/// A variant's Plan can be called with (exec, input, output) and returns void: it only enqueues.
+/// A variant's Plan or function can be called with (exec, views of input and output), which the parameters may follow,
+/// or with (exec, input, output), and returns void: it only enqueues.
 template <class V, class P, class Exec, class T>
-concept Enqueueable = requires(typename V::template Plan<Exec, T>& plan, Exec const& exec,
-                               InputOn<P, Exec, T> const& input, OutputOn<P, Exec, T> const& output) {
-  { plan(exec, input, output) } -> std::same_as<void>;
-};
+concept Enqueueable = detail::CallableInAForm<PlanOf<V, P, Exec, T>, Exec, InputOn<P, Exec, T>, OutputOn<P, Exec, T>>;
 
 /// A variant has its name, level and summary.
 template <class V>

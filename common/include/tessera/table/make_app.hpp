@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -340,36 +339,10 @@ class TypedCase final : public UntypedCase {
   HostInput input_{};
 };
 
-/// The Plan of a variant that is a function: nothing is prepared.
-template <class Problem, class Variant, class Exec, class T>
-struct FunctionPlan {
-  FunctionPlan(Exec const&, InputOn<Problem, Exec, T> const&) {}
-
-  void operator()(Exec const& exec, InputOn<Problem, Exec, T> const& input,
-                  OutputOn<Problem, Exec, T> const& output) const {
-    auto const run = [](auto const&... arguments) { Variant::template run<Exec, T>(arguments...); };
-    if constexpr (TakesViews<Variant, Problem, Exec, T>) {
-      std::apply(run, views_of<Problem, Exec, T>(exec, input, output));
-    } else {
-      std::apply(run, arguments_of<Problem, Exec, T>(exec, input, output));
-    }
-  }
-};
-
-template <class Problem, class Variant, class Exec, class T>
-struct PlanOf {
-  using type = FunctionPlan<Problem, Variant, Exec, T>;
-};
-template <class Problem, class Variant, class Exec, class T>
-  requires Planned<Variant, Exec, T>
-struct PlanOf<Problem, Variant, Exec, T> {
-  using type = typename Variant::template Plan<Exec, T>;
-};
-
 template <class Problem, class Variant, class Exec, class T>
 class TypedRun final : public UntypedRun {
  public:
-  using Plan = typename PlanOf<Problem, Variant, Exec, T>::type;
+  using Plan = PlanOf<Variant, Problem, Exec, T>;
   using Output = OutputOn<Problem, Exec, T>;
 
   explicit TypedRun(TypedCase<Problem, T>& problem_case)
@@ -383,7 +356,7 @@ class TypedRun final : public UntypedRun {
   }
 
   void enqueue() override {
-    (*plan_)(exec_, input_, output_);
+    detail::enqueue(*plan_, exec_, input_, output_);
     is_complete_ = false;
   }
   void fence() override { exec_.fence("tessera: sample"); }
@@ -637,20 +610,17 @@ template <class Problem, class Variant>
         auto const skip = [](Case&) -> std::unique_ptr<RowRun> { throw Skip(std::string(why_absent<Variant>)); };
         result.rows.push_back({Variant::info, std::string(space_name<Exec>()), dtype_of<T>, skip});
       } else if constexpr (is_chosen_space(space_name<Exec>()) && DeclaredFor<Variant, Exec, T>) {
-        if constexpr (Planned<Variant, Exec, T>) {
-          static_assert(Plannable<Variant, Problem, Exec, T> || PlannableOnRanks<Variant, Problem, Exec, T>,
-                        "Tessera: the variant's Plan needs a constructor Plan(Exec const&, InputOn<...> const&), or "
-                        "one that also takes a ranks::Part const&");
-          static_assert(!PlannableOnRanks<Variant, Problem, Exec, T> || Distributed<Problem>,
-                        "Tessera: the Problem of a variant on ranks needs input_split and output_split");
-          static_assert(Enqueueable<Variant, Problem, Exec, T>,
-                        "Tessera: the variant's Plan needs void operator()(Exec const&, InputOn<...> const&, "
-                        "OutputOn<...> const&)");
-        } else {
-          static_assert(TakesViews<Variant, Problem, Exec, T> || TakesParameters<Variant, Problem, Exec, T>,
-                        "Tessera: the variant's function needs void run(Exec const&, views of the input, views of the "
-                        "output), where Parameters const& may follow");
-        }
+        static_assert(Plannable<Variant, Problem, Exec, T> || PlannableOnRanks<Variant, Problem, Exec, T>,
+                      "Tessera: the variant's Plan needs a constructor Plan(Exec const&, InputOn<...> const&), or one "
+                      "that also takes a ranks::Part const&");
+        static_assert(!PlannableOnRanks<Variant, Problem, Exec, T> || Distributed<Problem>,
+                      "Tessera: the Problem of a variant on ranks needs input_split and output_split");
+        static_assert(Enqueueable<Variant, Problem, Exec, T> || detail::has_function<Variant>,
+                      "Tessera: the variant's Plan needs void operator()(Exec const&, InputOn<...> const&, "
+                      "OutputOn<...> const&), or one on their views, which Parameters const& may follow");
+        static_assert(Enqueueable<Variant, Problem, Exec, T> || detail::has_plan<Variant>,
+                      "Tessera: the variant's function needs void run(Exec const&, views of the input, views of the "
+                      "output), where Parameters const& may follow");
         result.rows.push_back({.info = Variant::info,
                                .space = std::string(space_name<Exec>()),
                                .dtype = dtype_of<T>,
