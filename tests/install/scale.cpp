@@ -88,24 +88,12 @@ struct Range {
   static constexpr tessera::VariantInfo info{.name = "range", .level = tessera::Level::range, .summary = "one line"};
 
   template <tessera::ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, tessera::InputOn<Scale, Exec, T> const& input)
-        : factor_(static_cast<T>(input.parameters.factor)) {}
-
-    void operator()(Exec const& exec, tessera::InputOn<Scale, Exec, T> const& input,
-                    tessera::OutputOn<Scale, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const out = output.out;
-      T const factor = factor_;
-      Kokkos::parallel_for(
-          "scale::range", Kokkos::RangePolicy<Exec>(exec, 0, a.extent(0)),
-          KOKKOS_LAMBDA(std::size_t i) { out(i) = factor * a(i); });
-    }
-
-   private:
-    T factor_;
-  };
+  static void run(Exec const& exec, tessera::ArrayOn<T const*, Exec> const& a, tessera::ArrayOn<T*, Exec> const& out,
+                  Scale::Parameters const& parameters) {
+    T const factor = static_cast<T>(parameters.factor);
+    Kokkos::parallel_for(
+        "scale::range", tessera::over(exec, a.extent(0)), KOKKOS_LAMBDA(std::size_t i) { out(i) = factor * a(i); });
+  }
 };
 
 }  // namespace
