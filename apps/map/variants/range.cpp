@@ -14,21 +14,12 @@ struct Range {
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<Map, Exec, T> const& input) : add_{static_cast<T>(input.parameters.c)} {}
-
-    void operator()(Exec const& exec, InputOn<Map, Exec, T> const& input, OutputOn<Map, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const out = output.out;
-      auto const add = add_;
-      Kokkos::parallel_for(
-          "tessera::map::range::add", over(exec, a.extent(0)), KOKKOS_LAMBDA(std::size_t i) { out(i) = add(a(i)); });
-    }
-
-   private:
-    AddConstant<T> add_;
-  };
+  static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T*, Exec> const& out,
+                  Parameters const& parameters) {
+    AddConstant<T> const add{static_cast<T>(parameters.c)};
+    Kokkos::parallel_for(
+        "tessera::map::range::add", over(exec, a.extent(0)), KOKKOS_LAMBDA(std::size_t i) { out(i) = add(a(i)); });
+  }
 };
 
 VariantRows range() { return rows<Map, Range>(); }

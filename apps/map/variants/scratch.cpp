@@ -25,15 +25,13 @@ struct Scratch {
     using Tile = ScratchView<T*, Exec>;
 
     Plan(Exec const& exec, InputOn<Map, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)},
-          threads_(kernels::team_size(exec, input.parameters.team)),
+        : threads_(kernels::team_size(exec, input.parameters.team)),
           tile_(kernels::scratch_tile<Exec>(input.parameters.tile, sizeof(T), 0)),
           league_(league_of(tiles_of(input.a.extent(0), static_cast<std::size_t>(tile_)))) {}
 
-    void operator()(Exec const& exec, InputOn<Map, Exec, T> const& input, OutputOn<Map, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const out = output.out;
-      auto const add = add_;
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T*, Exec> const& out,
+                    Parameters const& parameters) const {
+      AddConstant<T> const add{static_cast<T>(parameters.c)};
       int const tile = tile_;
       Policy const policy(exec, league_, threads_);
       Kokkos::parallel_for(
@@ -53,7 +51,6 @@ struct Scratch {
     }
 
    private:
-    AddConstant<T> add_;
     int threads_;
     int tile_;
     int league_;

@@ -24,16 +24,14 @@ struct TeamGuarded {
     static constexpr int default_tile = is_gpu<Exec> ? 1024 : 8192;
 
     Plan(Exec const& exec, InputOn<Map, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)},
-          threads_(kernels::team_size(exec, input.parameters.team)),
+        : threads_(kernels::team_size(exec, input.parameters.team)),
           tile_(input.parameters.tile > 0 ? static_cast<int>(input.parameters.tile) : default_tile),
           league_(league_of(tiles_of(input.a.extent(0), static_cast<std::size_t>(tile_)))) {}
 
-    void operator()(Exec const& exec, InputOn<Map, Exec, T> const& input, OutputOn<Map, Exec, T> const& output) const {
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T*, Exec> const& out,
+                    Parameters const& parameters) const {
       using Policy = Kokkos::TeamPolicy<Exec>;
-      auto const a = input.a;
-      auto const out = output.out;
-      auto const add = add_;
+      AddConstant<T> const add{static_cast<T>(parameters.c)};
       int const tile = tile_;
       Kokkos::parallel_for(
           "tessera::map::team_guarded::add", Policy(exec, league_, threads_),
@@ -47,7 +45,6 @@ struct TeamGuarded {
     }
 
    private:
-    AddConstant<T> add_;
     int threads_;
     int tile_;
     int league_;

@@ -14,27 +14,15 @@ struct Blocked {
       .name = "blocked", .level = Level::range, .summary = "mdrange with tiles of our own, as wide as the rows allow"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)},
-          tiles_(kernels::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
-
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
-                    OutputOn<Map2d, Exec, T> const& output) const {
-      if (input.a.size() == 0) return;
-      auto const a = input.a;
-      auto const out = output.out;
-      auto const add = add_;
-      Kokkos::parallel_for(
-          "tessera::map_2d::blocked::add", kernels::columns_first<std::int64_t>(exec, tiles_),
-          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = add(a(row, col)); });
-    }
-
-   private:
-    AddConstant<T> add_;
-    collective::MatrixTiles tiles_;
-  };
+  static void run(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T**, Exec> const& out,
+                  Parameters const& parameters) {
+    AddConstant<T> const add{static_cast<T>(parameters.c)};
+    if (a.size() == 0) return;
+    Kokkos::parallel_for(
+        "tessera::map_2d::blocked::add",
+        kernels::columns_first<std::int64_t>(exec, kernels::mdrange_tiles<Exec>(a.extent(0), a.extent(1))),
+        KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = add(a(row, col)); });
+  }
 };
 
 VariantRows blocked() { return rows<Map2d, Blocked>(); }

@@ -13,31 +13,22 @@ struct LayoutLeft {
   static constexpr VariantInfo info{
       .name = "layout_left", .level = Level::range, .summary = "a column-major View [cols, rows] of the same memory"};
 
+  template <ExecutionSpace Exec, class Value>
+  using View =
+      Kokkos::View<Value**, Kokkos::LayoutLeft, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    template <class Value>
-    using View =
-        Kokkos::View<Value**, Kokkos::LayoutLeft, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)},
-          tiles_(kernels::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
-
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
-                    OutputOn<Map2d, Exec, T> const& output) const {
-      if (input.a.size() == 0) return;
-      View<T const> const a(input.a.data(), tiles_.cols, tiles_.rows);
-      View<T> const out(output.out.data(), tiles_.cols, tiles_.rows);
-      auto const add = add_;
-      Kokkos::parallel_for(
-          "tessera::map_2d::layout_left::add", kernels::columns_first<std::int64_t>(exec, tiles_),
-          KOKKOS_LAMBDA(std::int64_t x, std::int64_t y) { out(x, y) = add(a(x, y)); });
-    }
-
-   private:
-    AddConstant<T> add_;
-    collective::MatrixTiles tiles_;
-  };
+  static void run(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T**, Exec> const& out,
+                  Parameters const& parameters) {
+    AddConstant<T> const add{static_cast<T>(parameters.c)};
+    auto const tiles = kernels::mdrange_tiles<Exec>(a.extent(0), a.extent(1));
+    if (a.size() == 0) return;
+    View<Exec, T const> const from(a.data(), tiles.cols, tiles.rows);
+    View<Exec, T> const to(out.data(), tiles.cols, tiles.rows);
+    Kokkos::parallel_for(
+        "tessera::map_2d::layout_left::add", kernels::columns_first<std::int64_t>(exec, tiles),
+        KOKKOS_LAMBDA(std::int64_t x, std::int64_t y) { to(x, y) = add(from(x, y)); });
+  }
 };
 
 VariantRows layout_left() { return rows<Map2d, LayoutLeft>(); }

@@ -13,32 +13,23 @@ struct LayoutStride {
   static constexpr VariantInfo info{
       .name = "layout_stride", .level = Level::range, .summary = "a View of the same memory with strides of the run"};
 
+  template <ExecutionSpace Exec, class Value>
+  using View =
+      Kokkos::View<Value**, Kokkos::LayoutStride, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    template <class Value>
-    using View = Kokkos::View<Value**, Kokkos::LayoutStride, typename Exec::memory_space,
-                              Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)},
-          tiles_(kernels::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
-
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
-                    OutputOn<Map2d, Exec, T> const& output) const {
-      if (input.a.size() == 0) return;
-      Kokkos::LayoutStride const layout(tiles_.rows, tiles_.cols, tiles_.cols, 1);
-      View<T const> const a(input.a.data(), layout);
-      View<T> const out(output.out.data(), layout);
-      auto const add = add_;
-      Kokkos::parallel_for(
-          "tessera::map_2d::layout_stride::add", kernels::columns_first<std::int64_t>(exec, tiles_),
-          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = add(a(row, col)); });
-    }
-
-   private:
-    AddConstant<T> add_;
-    collective::MatrixTiles tiles_;
-  };
+  static void run(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T**, Exec> const& out,
+                  Parameters const& parameters) {
+    AddConstant<T> const add{static_cast<T>(parameters.c)};
+    auto const tiles = kernels::mdrange_tiles<Exec>(a.extent(0), a.extent(1));
+    if (a.size() == 0) return;
+    Kokkos::LayoutStride const layout(tiles.rows, tiles.cols, tiles.cols, 1);
+    View<Exec, T const> const from(a.data(), layout);
+    View<Exec, T> const to(out.data(), layout);
+    Kokkos::parallel_for(
+        "tessera::map_2d::layout_stride::add", kernels::columns_first<std::int64_t>(exec, tiles),
+        KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { to(row, col) = add(from(row, col)); });
+  }
 };
 
 VariantRows layout_stride() { return rows<Map2d, LayoutStride>(); }

@@ -20,38 +20,26 @@ struct LayoutTiled {
   static constexpr VariantInfo info{
       .name = "layout_tiled", .level = Level::range, .summary = "the same memory as tiles of 8 x 8, tile after tile"};
 
+  static constexpr int shift = 3;
+  static constexpr std::size_t side = std::size_t{1} << shift;
+
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    static constexpr int shift = 3;
-    static constexpr std::size_t side = std::size_t{1} << shift;
-
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)},
-          across_(std::max<std::size_t>(1, input.a.extent(1) / side)),
-          tiles_(kernels::mdrange_tiles<Exec>(tiles_of(input.a.size(), across_ * side * side) * side, across_ * side)) {
-    }
-
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
-                    OutputOn<Map2d, Exec, T> const& output) const {
-      if (input.a.size() == 0) return;
-      TileAfterTile<T const> const a{input.a.data(), across_, shift};
-      TileAfterTile<T> const out{output.out.data(), across_, shift};
-      std::size_t const elements = input.a.size();
-      auto const add = add_;
-      Kokkos::parallel_for(
-          "tessera::map_2d::layout_tiled::add", kernels::columns_first<std::int64_t>(exec, tiles_),
-          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) {
-            // The last row of tiles may be incomplete.
-            if (a.place(row, col) < elements) out(row, col) = add(a(row, col));
-          });
-    }
-
-   private:
-    AddConstant<T> add_;
-    std::size_t across_;  ///< tiles
-    collective::MatrixTiles tiles_;
-  };
+  static void run(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T**, Exec> const& out,
+                  Parameters const& parameters) {
+    AddConstant<T> const add{static_cast<T>(parameters.c)};
+    std::size_t const across = std::max<std::size_t>(1, a.extent(1) / side);
+    auto const tiles = kernels::mdrange_tiles<Exec>(tiles_of(a.size(), across * side * side) * side, across * side);
+    if (a.size() == 0) return;
+    TileAfterTile<T const> const from{a.data(), across, shift};
+    TileAfterTile<T> const to{out.data(), across, shift};
+    std::size_t const elements = a.size();
+    Kokkos::parallel_for(
+        "tessera::map_2d::layout_tiled::add", kernels::columns_first<std::int64_t>(exec, tiles),
+        KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) {
+          // The last row of tiles may be incomplete.
+          if (from.place(row, col) < elements) to(row, col) = add(from(row, col));
+        });
+  }
 };
 
 VariantRows layout_tiled() { return rows<Map2d, LayoutTiled>(); }

@@ -16,23 +16,15 @@ struct Mdrange {
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    AddConstant<T> add_constant;
-
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const& input) : add_constant{static_cast<T>(input.parameters.c)} {}
-
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
-                    OutputOn<Map2d, Exec, T> const& output) const {
-      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
-                                           Kokkos::IndexType<std::int64_t>>;
-      auto const a = input.a;
-      auto const out = output.out;
-      auto const add = add_constant;
-      Kokkos::parallel_for(
-          "tessera::map_2d::mdrange::add", Policy(exec, {0, 0}, {a.extent(1), a.extent(0)}),
-          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = add(a(row, col)); });
-    }
-  };
+  static void run(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T**, Exec> const& out,
+                  Parameters const& parameters) {
+    AddConstant<T> const add{static_cast<T>(parameters.c)};
+    using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
+                                         Kokkos::IndexType<std::int64_t>>;
+    Kokkos::parallel_for(
+        "tessera::map_2d::mdrange::add", Policy(exec, {0, 0}, {a.extent(1), a.extent(0)}),
+        KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = add(a(row, col)); });
+  }
 };
 
 VariantRows mdrange() { return rows<Map2d, Mdrange>(); }

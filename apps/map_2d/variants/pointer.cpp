@@ -13,36 +13,26 @@ struct Pointer {
       .name = "pointer", .level = Level::range, .summary = "raw pointers, row * cols + col in 32 bits where that fits"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)},
-          tiles_(kernels::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
-
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
-                    OutputOn<Map2d, Exec, T> const& output) const {
-      if (input.a.size() <= std::size_t{1} << 30) {
-        enqueue<std::int32_t>(exec, input.a.data(), output.out.data());
-      } else {
-        enqueue<std::int64_t>(exec, input.a.data(), output.out.data());
-      }
+  static void run(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T**, Exec> const& out,
+                  Parameters const& parameters) {
+    if (a.size() == 0) return;
+    auto const tiles = kernels::mdrange_tiles<Exec>(a.extent(0), a.extent(1));
+    AddConstant<T> const add{static_cast<T>(parameters.c)};
+    if (a.size() <= std::size_t{1} << 30) {
+      enqueue<std::int32_t>(exec, a.data(), out.data(), tiles, add);
+    } else {
+      enqueue<std::int64_t>(exec, a.data(), out.data(), tiles, add);
     }
+  }
 
-    // Public because CUDA allows no device lambda in a private function.
-    template <class Index>
-    void enqueue(Exec const& exec, T const* a, T* out) const {
-      if (tiles_.rows == 0 || tiles_.cols == 0) return;
-      auto const cols = static_cast<Index>(tiles_.cols);
-      auto const add = add_;
-      Kokkos::parallel_for(
-          "tessera::map_2d::pointer::add", kernels::columns_first<Index>(exec, tiles_),
-          KOKKOS_LAMBDA(Index col, Index row) { out[row * cols + col] = add(a[row * cols + col]); });
-    }
-
-   private:
-    AddConstant<T> add_;
-    collective::MatrixTiles tiles_;
-  };
+  template <class Index, class Exec, class T>
+  static void enqueue(Exec const& exec, T const* a, T* out, collective::MatrixTiles const& tiles,
+                      AddConstant<T> const& add) {
+    auto const cols = static_cast<Index>(tiles.cols);
+    Kokkos::parallel_for(
+        "tessera::map_2d::pointer::add", kernels::columns_first<Index>(exec, tiles),
+        KOKKOS_LAMBDA(Index col, Index row) { out[row * cols + col] = add(a[row * cols + col]); });
+  }
 };
 
 VariantRows pointer() { return rows<Map2d, Pointer>(); }

@@ -25,20 +25,17 @@ struct TeamGuarded {
 
     // 1024 elements on a GPU, with a warp on each row; on hosts 8192, to make a team worth starting.
     Plan(Exec const& exec, InputOn<Map2d, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)},
-          threads_(kernels::team_size(exec, input.parameters.team)),
+        : threads_(kernels::team_size(exec, input.parameters.team)),
           tile_rows_(input.parameters.tile > 0 ? static_cast<int>(input.parameters.tile) : 32),
           tile_cols_(input.parameters.tile > 0 ? static_cast<int>(input.parameters.tile) : (is_gpu<Exec> ? 32 : 256)),
           across_(league_of(tiles_of(input.a.extent(1), static_cast<std::size_t>(tile_cols_)))),
           league_(league_of(tiles_of(input.a.extent(0), static_cast<std::size_t>(tile_rows_)) *
                             static_cast<std::size_t>(across_))) {}
 
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
-                    OutputOn<Map2d, Exec, T> const& output) const {
-      if (input.a.size() == 0) return;
-      auto const a = input.a;
-      auto const out = output.out;
-      auto const add = add_;
+    void operator()(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T**, Exec> const& out,
+                    Parameters const& parameters) const {
+      if (a.size() == 0) return;
+      AddConstant<T> const add{static_cast<T>(parameters.c)};
       int const tile_rows = tile_rows_;
       int const tile_cols = tile_cols_;
       int const across = across_;
@@ -56,7 +53,6 @@ struct TeamGuarded {
     }
 
    private:
-    AddConstant<T> add_;
     int threads_;
     int tile_rows_;
     int tile_cols_;

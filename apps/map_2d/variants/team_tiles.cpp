@@ -29,17 +29,14 @@ struct TeamTiles {
     static constexpr int piece = is_gpu<Exec> ? 128 : 2048;
 
     Plan(Exec const& exec, InputOn<Map2d, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)},
-          tiles_(tiles_for(input)),
+        : tiles_(tiles_for(input)),
           lanes_(kernels::lanes_for<Exec>(std::min(input.a.extent(1), static_cast<std::size_t>(tiles_.tile_cols)))),
           threads_(kernels::team_size(exec, input.parameters.team, lanes_)),
           league_(league_of(tiles_.count())) {}
 
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
-                    OutputOn<Map2d, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const out = output.out;
-      auto const add = add_;
+    void operator()(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T**, Exec> const& out,
+                    Parameters const& parameters) const {
+      AddConstant<T> const add{static_cast<T>(parameters.c)};
       auto const tiles = tiles_;
       Kokkos::parallel_for(
           "tessera::map_2d::team_tiles::add", Policy(exec, league_, threads_, lanes_),
@@ -59,7 +56,6 @@ struct TeamTiles {
       return {.rows = input.a.extent(0), .cols = input.a.extent(1), .tile_rows = side, .tile_cols = side};
     }
 
-    AddConstant<T> add_;
     collective::MatrixTiles tiles_;
     int lanes_;
     int threads_;

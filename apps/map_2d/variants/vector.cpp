@@ -5,6 +5,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/transform.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::map_2d {
@@ -14,18 +15,9 @@ struct Vector {
       .name = "vector", .level = Level::range, .summary = "16-byte packs of the flat array, remainder by element"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : KernelPlan<kernels::Transform<Exec, T, AddConstant<T>>> {
     Plan(Exec const&, InputOn<Map2d, Exec, T> const& input)
-        : add_({static_cast<T>(input.parameters.c)}, "tessera::map_2d::vector::add") {}
-
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
-                    OutputOn<Map2d, Exec, T> const& output) const {
-      add_(exec, input.a, output.out);
-    }
-
-   private:
-    kernels::Transform<Exec, T, AddConstant<T>> add_;
+        : Plan::KernelPlan({static_cast<T>(input.parameters.c)}, "tessera::map_2d::vector::add") {}
   };
 };
 

@@ -15,25 +15,18 @@ struct Mdrange {
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    AddConstant<T> add_constant;
-
-    Plan(Exec const&, InputOn<Map3d, Exec, T> const& input) : add_constant{static_cast<T>(input.parameters.c)} {}
-    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& input,
-                    OutputOn<Map3d, Exec, T> const& output) const {
-      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<3, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
-                                           Kokkos::IndexType<std::int64_t>>;
-      if (input.a.size() == 0) return;
-      auto const a = input.a;
-      auto const out = output.out;
-      auto const add = add_constant;
-      Kokkos::parallel_for(
-          "tessera::map_3d::mdrange::add", Policy(exec, {0, 0, 0}, {a.extent(2), a.extent(1), a.extent(0)}),
-          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row, std::int64_t plane) {
-            out(plane, row, col) = add(a(plane, row, col));
-          });
-    }
-  };
+  static void run(Exec const& exec, ArrayOn<T const***, Exec> const& a, ArrayOn<T***, Exec> const& out,
+                  Map3d::Parameters const& parameters) {
+    AddConstant<T> const add{static_cast<T>(parameters.c)};
+    using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<3, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
+                                         Kokkos::IndexType<std::int64_t>>;
+    if (a.size() == 0) return;
+    Kokkos::parallel_for(
+        "tessera::map_3d::mdrange::add", Policy(exec, {0, 0, 0}, {a.extent(2), a.extent(1), a.extent(0)}),
+        KOKKOS_LAMBDA(std::int64_t col, std::int64_t row, std::int64_t plane) {
+          out(plane, row, col) = add(a(plane, row, col));
+        });
+  }
 };
 VariantRows mdrange() { return rows<Map3d, Mdrange>(); }
 

@@ -24,18 +24,15 @@ struct Nested {
     static constexpr int rows_of_team = 32;
 
     Plan(Exec const& exec, InputOn<Map3d, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)},
-          lanes_(kernels::lanes_for<Exec>(input.a.extent(2))),
+        : lanes_(kernels::lanes_for<Exec>(input.a.extent(2))),
           threads_(kernels::team_size(exec, input.parameters.team, lanes_)),
           teams_(league_of(tiles_of(input.a.extent(1), rows_of_team))),
           league_(league_of(input.a.extent(0) * static_cast<std::size_t>(teams_))) {}
 
-    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& input,
-                    OutputOn<Map3d, Exec, T> const& output) const {
-      if (input.a.size() == 0) return;
-      auto const a = input.a;
-      auto const out = output.out;
-      auto const add = add_;
+    void operator()(Exec const& exec, ArrayOn<T const***, Exec> const& a, ArrayOn<T***, Exec> const& out,
+                    Map3d::Parameters const& parameters) const {
+      if (a.size() == 0) return;
+      AddConstant<T> const add{static_cast<T>(parameters.c)};
       int const teams = teams_;
       Kokkos::parallel_for(
           "tessera::map_3d::nested::add", Policy(exec, league_, threads_, lanes_),
@@ -51,7 +48,6 @@ struct Nested {
     }
 
    private:
-    AddConstant<T> add_;
     int lanes_;
     int threads_;
     int teams_;  // per plane

@@ -28,19 +28,16 @@ struct Padded {
     static constexpr int box_planes = BoxTuning<Exec>::planes;
 
     Plan(Exec const& exec, InputOn<Map3d, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)},
-          threads_(kernels::team_size(exec, input.parameters.team)),
+        : threads_(kernels::team_size(exec, input.parameters.team)),
           across_(league_of(tiles_of(input.a.extent(2), box_cols))),
           down_(league_of(tiles_of(input.a.extent(1), box_rows))),
           league_(league_of(tiles_of(input.a.extent(0), box_planes) * static_cast<std::size_t>(down_) *
                             static_cast<std::size_t>(across_))) {}
 
-    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& input,
-                    OutputOn<Map3d, Exec, T> const& output) const {
-      if (input.a.size() == 0) return;
-      auto const a = input.a;
-      auto const out = output.out;
-      auto const add = add_;
+    void operator()(Exec const& exec, ArrayOn<T const***, Exec> const& a, ArrayOn<T***, Exec> const& out,
+                    Map3d::Parameters const& parameters) const {
+      if (a.size() == 0) return;
+      AddConstant<T> const add{static_cast<T>(parameters.c)};
       int const across = across_;
       int const down = down_;
       Kokkos::parallel_for(
@@ -62,7 +59,6 @@ struct Padded {
     }
 
    private:
-    AddConstant<T> add_;
     int threads_;
     int across_;  // boxes along a row
     int down_;    // boxes along a column

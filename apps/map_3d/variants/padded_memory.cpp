@@ -31,8 +31,7 @@ struct PaddedMemory {
     static constexpr int box_elements = box_planes * box_rows * box_cols;
 
     Plan(Exec const& exec, InputOn<Map3d, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)},
-          threads_(kernels::team_size(exec, input.parameters.team)),
+        : threads_(kernels::team_size(exec, input.parameters.team)),
           across_(league_of(tiles_of(input.a.extent(2), box_cols))),
           down_(league_of(tiles_of(input.a.extent(1), box_rows))),
           deep_(league_of(tiles_of(input.a.extent(0), box_planes))) {
@@ -49,15 +48,13 @@ struct PaddedMemory {
                      static_cast<std::size_t>(down_) * box_rows, static_cast<std::size_t>(across_) * box_cols);
     }
 
-    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& input,
-                    OutputOn<Map3d, Exec, T> const& output) const {
-      if (input.a.size() == 0) return;
+    void operator()(Exec const& exec, ArrayOn<T const***, Exec> const& a, ArrayOn<T***, Exec> const& out,
+                    Map3d::Parameters const& parameters) const {
+      if (a.size() == 0) return;
       using Places = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<3, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
                                            Kokkos::IndexType<std::int64_t>>;
-      auto const a = input.a;
-      auto const out = output.out;
       auto const boxes = boxes_;
-      auto const add = add_;
+      AddConstant<T> const add{static_cast<T>(parameters.c)};
       int const across = across_;
       int const down = down_;
       int const league = league_of(static_cast<std::size_t>(deep_) * static_cast<std::size_t>(down_) *
@@ -91,7 +88,6 @@ struct PaddedMemory {
    private:
     using Boxes = Kokkos::View<T***, Kokkos::LayoutRight, typename Exec::memory_space>;
 
-    AddConstant<T> add_;
     int threads_;
     int across_;  // boxes along a row
     int down_;    // boxes along a column

@@ -5,6 +5,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/transform.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::zip {
@@ -15,16 +16,8 @@ struct Elementwise {
                                     .summary = "one 16-byte pack an index, remainder element by element"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<Zip, Exec, T> const&) {}
-
-    void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
-      add_(exec, input.a, input.b, output.out);
-    }
-
-   private:
-    kernels::Transform<Exec, T, Add<T>> add_{{}, "tessera::zip::elementwise::add"};
+  struct Plan : KernelPlan<kernels::Transform<Exec, T, Add<T>>> {
+    Plan(Exec const&, InputOn<Zip, Exec, T> const&) : Plan::KernelPlan({}, "tessera::zip::elementwise::add") {}
   };
 };
 

@@ -17,40 +17,28 @@ struct ManualVector {
                                     .summary = "each thread a chunk of tile x width elements, explicit indices"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    static constexpr int width = Tuning<Exec, T>::width;
-
-    Plan(Exec const&, InputOn<Zip, Exec, T> const& input)
-        : tile_(input.parameters.tile > 0 ? input.parameters.tile : Tuning<Exec, T>::manual_vector) {}
-
-    void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const b = input.b;
-      auto const out = output.out;
-      std::size_t const n = a.extent(0);
-      std::size_t const tile = tile_;  // packs
-      std::size_t const chunk_size = tile * width;
-      bool const aligned = collective::is_aligned_for_packs<width>(a.data(), b.data(), out.data());
-      Kokkos::parallel_for(
-          "tessera::zip::manual_vector::add", over(exec, tiles_of(n, chunk_size)), KOKKOS_LAMBDA(std::size_t chunk) {
-            for (std::size_t p = 0; p < tile; ++p) {
-              std::size_t const begin = chunk * chunk_size + p * width;
-              if (aligned && begin + width <= n) {
-                auto x = collective::pack_at<width>(&a(begin));
-                auto const y = collective::pack_at<width>(&b(begin));
-                for (int e = 0; e < width; ++e) x[e] = Add<T>{}(x[e], y[e]);
-                collective::pack_at<width>(&out(begin)) = x;
-              } else {
-                for (std::size_t i = begin; i < n && i < begin + width; ++i) out(i) = Add<T>{}(a(i), b(i));
-              }
+  static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,
+                  ArrayOn<T*, Exec> const& out, Parameters const& parameters) {
+    constexpr int width = Tuning<Exec, T>::width;
+    std::size_t const tile = parameters.tile > 0 ? parameters.tile : Tuning<Exec, T>::manual_vector;  // packs
+    std::size_t const n = a.extent(0);
+    std::size_t const chunk_size = tile * width;
+    bool const aligned = collective::is_aligned_for_packs<width>(a.data(), b.data(), out.data());
+    Kokkos::parallel_for(
+        "tessera::zip::manual_vector::add", over(exec, tiles_of(n, chunk_size)), KOKKOS_LAMBDA(std::size_t chunk) {
+          for (std::size_t p = 0; p < tile; ++p) {
+            std::size_t const begin = chunk * chunk_size + p * width;
+            if (aligned && begin + width <= n) {
+              auto x = collective::pack_at<width>(&a(begin));
+              auto const y = collective::pack_at<width>(&b(begin));
+              for (int e = 0; e < width; ++e) x[e] = Add<T>{}(x[e], y[e]);
+              collective::pack_at<width>(&out(begin)) = x;
+            } else {
+              for (std::size_t i = begin; i < n && i < begin + width; ++i) out(i) = Add<T>{}(a(i), b(i));
             }
-          });
-    }
-
-   private:
-    std::size_t tile_;
-  };
+          }
+        });
+  }
 };
 
 VariantRows manual_vector() { return rows<Zip, ManualVector>(); }

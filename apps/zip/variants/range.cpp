@@ -14,19 +14,12 @@ struct Range {
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<Zip, Exec, T> const&) {}
-
-    void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const b = input.b;
-      auto const out = output.out;
-      Kokkos::parallel_for(
-          "tessera::zip::range::add", over(exec, a.extent(0)),
-          KOKKOS_LAMBDA(std::size_t i) { out(i) = Add<T>{}(a(i), b(i)); });
-    }
-  };
+  static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,
+                  ArrayOn<T*, Exec> const& out) {
+    Kokkos::parallel_for(
+        "tessera::zip::range::add", over(exec, a.extent(0)),
+        KOKKOS_LAMBDA(std::size_t i) { out(i) = Add<T>{}(a(i), b(i)); });
+  }
 };
 
 VariantRows range() { return rows<Zip, Range>(); }

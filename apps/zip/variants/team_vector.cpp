@@ -28,10 +28,8 @@ struct TeamVector {
           tile_(input.parameters.tile > 0 ? static_cast<int>(input.parameters.tile) : Tuning<Exec, T>::team_vector),
           league_(league_of(tiles_of(input.a.extent(0), static_cast<std::size_t>(tile_) * threads_))) {}
 
-    void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const b = input.b;
-      auto const out = output.out;
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,
+                    ArrayOn<T*, Exec> const& out) const {
       std::size_t const n = a.extent(0);
       int const tile = tile_;
       bool const packed = tile % width == 0 && collective::is_aligned_for_packs<width>(a.data(), b.data(), out.data());

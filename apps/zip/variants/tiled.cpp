@@ -18,27 +18,16 @@ struct Tiled {
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<Zip, Exec, T> const& input)
-        : tile_(input.parameters.tile > 0 ? input.parameters.tile : Tuning<Exec, T>::tiled) {}
-
-    void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const b = input.b;
-      auto const out = output.out;
-      std::size_t const n = a.extent(0);
-      std::size_t const tile = tile_;
-      Kokkos::parallel_for(
-          "tessera::zip::tiled::add", over(exec, tiles_of(n, tile)), KOKKOS_LAMBDA(std::size_t t) {
-            std::size_t const end = Kokkos::min(n, (t + 1) * tile);
-            for (std::size_t i = t * tile; i < end; ++i) out(i) = Add<T>{}(a(i), b(i));
-          });
-    }
-
-   private:
-    std::size_t tile_;
-  };
+  static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,
+                  ArrayOn<T*, Exec> const& out, Parameters const& parameters) {
+    std::size_t const tile = parameters.tile > 0 ? parameters.tile : Tuning<Exec, T>::tiled;
+    std::size_t const n = a.extent(0);
+    Kokkos::parallel_for(
+        "tessera::zip::tiled::add", over(exec, tiles_of(n, tile)), KOKKOS_LAMBDA(std::size_t t) {
+          std::size_t const end = Kokkos::min(n, (t + 1) * tile);
+          for (std::size_t i = t * tile; i < end; ++i) out(i) = Add<T>{}(a(i), b(i));
+        });
+  }
 };
 
 VariantRows tiled() { return rows<Zip, Tiled>(); }
