@@ -14,25 +14,14 @@ struct Blocked {
       .name = "blocked", .level = Level::range, .summary = "mdrange with tiles of our own, as wide as the rows allow"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<BiasAdd, Exec, T> const& input)
-        : tiles_(kernels::mdrange_tiles<Exec>(input.x.extent(0), input.x.extent(1))) {}
-
-    void operator()(Exec const& exec, InputOn<BiasAdd, Exec, T> const& input,
-                    OutputOn<BiasAdd, Exec, T> const& output) const {
-      if (input.x.size() == 0) return;
-      auto const x = input.x;
-      auto const bias = input.bias;
-      auto const y = output.y;
-      Kokkos::parallel_for(
-          "tessera::bias_add::blocked::add", kernels::columns_first<std::int64_t>(exec, tiles_),
-          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { y(row, col) = Add<T>{}(x(row, col), bias(col)); });
-    }
-
-   private:
-    collective::MatrixTiles tiles_;
-  };
+  static void run(Exec const& exec, ArrayOn<T const**, Exec> const& x, ArrayOn<T const*, Exec> const& bias,
+                  ArrayOn<T**, Exec> const& y) {
+    if (x.size() == 0) return;
+    Kokkos::parallel_for(
+        "tessera::bias_add::blocked::add",
+        kernels::columns_first<std::int64_t>(exec, kernels::mdrange_tiles<Exec>(x.extent(0), x.extent(1))),
+        KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { y(row, col) = Add<T>{}(x(row, col), bias(col)); });
+  }
 };
 
 VariantRows blocked() { return rows<BiasAdd, Blocked>(); }

@@ -30,12 +30,9 @@ struct HeldBias {
           across_(league_of(tiles_of(input.x.extent(1), tile_cols))),
           league_(league_of(tiles_of(input.x.extent(0), tile_rows) * static_cast<std::size_t>(across_))) {}
 
-    void operator()(Exec const& exec, InputOn<BiasAdd, Exec, T> const& input,
-                    OutputOn<BiasAdd, Exec, T> const& output) const {
-      if (input.x.size() == 0) return;
-      auto const x = input.x;
-      auto const bias = input.bias;
-      auto const y = output.y;
+    void operator()(Exec const& exec, ArrayOn<T const**, Exec> const& x, ArrayOn<T const*, Exec> const& bias,
+                    ArrayOn<T**, Exec> const& y) const {
+      if (x.size() == 0) return;
       int const across = across_;
       Kokkos::parallel_for(
           "tessera::bias_add::held_bias::add", Policy(exec, league_, threads_),

@@ -16,23 +16,15 @@ struct Mdrange {
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<BiasAdd, Exec, T> const&) {}
-
-    void operator()(Exec const& exec, InputOn<BiasAdd, Exec, T> const& input,
-                    OutputOn<BiasAdd, Exec, T> const& output) const {
-      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
-                                           Kokkos::IndexType<std::int64_t>>;
-      if (input.x.size() == 0) return;
-      auto const x = input.x;
-      auto const bias = input.bias;
-      auto const y = output.y;
-      Kokkos::parallel_for(
-          "tessera::bias_add::mdrange::add", Policy(exec, {0, 0}, {x.extent(1), x.extent(0)}),
-          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { y(row, col) = Add<T>{}(x(row, col), bias(col)); });
-    }
-  };
+  static void run(Exec const& exec, ArrayOn<T const**, Exec> const& x, ArrayOn<T const*, Exec> const& bias,
+                  ArrayOn<T**, Exec> const& y) {
+    using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
+                                         Kokkos::IndexType<std::int64_t>>;
+    if (x.size() == 0) return;
+    Kokkos::parallel_for(
+        "tessera::bias_add::mdrange::add", Policy(exec, {0, 0}, {x.extent(1), x.extent(0)}),
+        KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { y(row, col) = Add<T>{}(x(row, col), bias(col)); });
+  }
 };
 
 VariantRows mdrange() { return rows<BiasAdd, Mdrange>(); }

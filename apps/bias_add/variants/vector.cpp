@@ -4,6 +4,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/bias_add.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::bias_add {
@@ -13,18 +14,9 @@ struct Vector {
       .name = "vector", .level = Level::range, .summary = "16-byte packs of x, columns without a division"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : KernelPlan<kernels::BiasAdd<Exec, T>> {
     Plan(Exec const& exec, InputOn<BiasAdd, Exec, T> const& input)
-        : add_(exec, input.x.extent(0), input.x.extent(1), "tessera::bias_add::vector") {}
-
-    void operator()(Exec const& exec, InputOn<BiasAdd, Exec, T> const& input,
-                    OutputOn<BiasAdd, Exec, T> const& output) const {
-      add_(exec, input.x, input.bias, output.y);
-    }
-
-   private:
-    kernels::BiasAdd<Exec, T> add_;
+        : Plan::KernelPlan(exec, input.x.extent(0), input.x.extent(1), "tessera::bias_add::vector") {}
   };
 };
 

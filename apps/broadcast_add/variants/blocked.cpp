@@ -14,25 +14,14 @@ struct Blocked {
       .name = "blocked", .level = Level::range, .summary = "mdrange with tiles of our own, as wide as the rows allow"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<BroadcastAdd, Exec, T> const& input)
-        : tiles_(kernels::mdrange_tiles<Exec>(input.b.extent(0), input.a.extent(0))) {}
-
-    void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input,
-                    OutputOn<BroadcastAdd, Exec, T> const& output) const {
-      if (output.out.size() == 0) return;
-      auto const a = input.a;
-      auto const b = input.b;
-      auto const out = output.out;
-      Kokkos::parallel_for(
-          "tessera::broadcast_add::blocked::add", kernels::columns_first<std::int64_t>(exec, tiles_),
-          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = Add<T>{}(a(col), b(row)); });
-    }
-
-   private:
-    collective::MatrixTiles tiles_;
-  };
+  static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,
+                  ArrayOn<T**, Exec> const& out) {
+    if (out.size() == 0) return;
+    Kokkos::parallel_for(
+        "tessera::broadcast_add::blocked::add",
+        kernels::columns_first<std::int64_t>(exec, kernels::mdrange_tiles<Exec>(b.extent(0), a.extent(0))),
+        KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = Add<T>{}(a(col), b(row)); });
+  }
 };
 
 VariantRows blocked() { return rows<BroadcastAdd, Blocked>(); }

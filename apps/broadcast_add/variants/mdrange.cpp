@@ -16,22 +16,14 @@ struct Mdrange {
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<BroadcastAdd, Exec, T> const&) {}
-
-    void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input,
-                    OutputOn<BroadcastAdd, Exec, T> const& output) const {
-      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
-                                           Kokkos::IndexType<std::int64_t>>;
-      auto const a = input.a;
-      auto const b = input.b;
-      auto const out = output.out;
-      Kokkos::parallel_for(
-          "tessera::broadcast_add::mdrange::add", Policy(exec, {0, 0}, {a.extent(0), b.extent(0)}),
-          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = Add<T>{}(a(col), b(row)); });
-    }
-  };
+  static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,
+                  ArrayOn<T**, Exec> const& out) {
+    using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
+                                         Kokkos::IndexType<std::int64_t>>;
+    Kokkos::parallel_for(
+        "tessera::broadcast_add::mdrange::add", Policy(exec, {0, 0}, {a.extent(0), b.extent(0)}),
+        KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = Add<T>{}(a(col), b(row)); });
+  }
 };
 
 VariantRows mdrange() { return rows<BroadcastAdd, Mdrange>(); }

@@ -5,6 +5,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/broadcast_add.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::broadcast_add {
@@ -14,19 +15,10 @@ struct TeamRows {
       .name = "team_rows", .level = Level::team, .summary = "pieces of rows a thread, b[row] in a register"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : KernelPlan<kernels::BroadcastAdd<Exec, T>> {
     Plan(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input)
-        : add_(exec, input.b.extent(0), input.a.extent(0), input.parameters.team, "tessera::broadcast_add::team_rows") {
-    }
-
-    void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input,
-                    OutputOn<BroadcastAdd, Exec, T> const& output) const {
-      add_(exec, input.a, input.b, output.out);
-    }
-
-   private:
-    kernels::BroadcastAdd<Exec, T> add_;
+        : Plan::KernelPlan(exec, input.b.extent(0), input.a.extent(0), input.parameters.team,
+                           "tessera::broadcast_add::team_rows") {}
   };
 };
 

@@ -50,25 +50,18 @@ struct Vector {
       .name = "vector", .level = Level::range, .summary = "16-byte packs of the output, rows without a division"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    static constexpr int width = kernels::natural_pack<Exec, T>;
-
-    Plan(Exec const&, InputOn<BroadcastAdd, Exec, T> const&) {}
-
-    void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input,
-                    OutputOn<BroadcastAdd, Exec, T> const& output) const {
-      if (output.out.size() == 0) return;
-      // A single column has the memory order of a single row with a and b exchanged.
-      bool const is_column = input.a.extent(0) == 1;
-      auto const along = is_column ? input.b : input.a;
-      auto const down = is_column ? input.a : input.b;
-      T* const out = output.out.data();
-      AddPacks<decltype(input.a), T> const add{along, down, out, collective::Divider(along.extent(0))};
-      kernels::for_each_pack<width>("tessera::broadcast_add::vector::add", exec, output.out.size(),
-                                    collective::is_aligned_for_packs<width>(out), add);
-    }
-  };
+  static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,
+                  ArrayOn<T**, Exec> const& out) {
+    constexpr int width = kernels::natural_pack<Exec, T>;
+    if (out.size() == 0) return;
+    // A single column has the memory order of a single row with a and b exchanged.
+    bool const is_column = a.extent(0) == 1;
+    auto const along = is_column ? b : a;
+    auto const down = is_column ? a : b;
+    AddPacks<ArrayOn<T const*, Exec>, T> const add{along, down, out.data(), collective::Divider(along.extent(0))};
+    kernels::for_each_pack<width>("tessera::broadcast_add::vector::add", exec, out.size(),
+                                  collective::is_aligned_for_packs<width>(out.data()), add);
+  }
 };
 
 VariantRows vector() { return rows<BroadcastAdd, Vector>(); }
