@@ -133,9 +133,9 @@ class PipelinedPlan {
       : label_(std::move(label)),
         threads_(threads),
         loaders_(loaders),
-        taps_(static_cast<int>(std::max<std::size_t>(1, taps_of(input)))),
+        taps_(static_cast<int>(std::max<std::size_t>(1, taps_of(input.a, input.k)))),
         tile_(kernels::scratch_tile<Exec>(input.parameters.tile, 2 * sizeof(T),
-                                          (3 * taps_of(input) + 2 * length + 8 * Kernel::pack) * sizeof(T))),
+                                          (3 * taps_of(input.a, input.k) + 2 * length + 8 * Kernel::pack) * sizeof(T))),
         chunks_(kernels::chunks_of(exec, input.a.extent(0), tile_, threads)) {}
 
   void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& input,

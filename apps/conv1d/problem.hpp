@@ -109,9 +109,9 @@ using collective::Accumulator;
 using collective::product;
 
 /// Returns the number of elements of k that meet an element of a.
-template <class Input>
-[[nodiscard]] std::size_t taps_of(Input const& input) {
-  return std::min(input.a.extent(0), input.k.extent(0));
+template <class View>
+[[nodiscard]] std::size_t taps_of(View const& a, View const& k) {
+  return std::min(a.extent(0), k.extent(0));
 }
 
 }  // namespace tessera::conv1d

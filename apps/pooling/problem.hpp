@@ -117,12 +117,10 @@ void with_operator(PoolingOp op, Body const& body) {
   }
 }
 
-/// Converts folded windows of an input to results.
-template <class T, class Input>
-[[nodiscard]] thread::FinishWindow<T> finish_of(Input const& input) {
-  Parameters const& parameters = input.parameters;
-  return thread::FinishWindow<T>::of(input.a.extent(0), static_cast<std::size_t>(parameters.window),
-                                     parameters.op == PoolingOp::mean);
+/// Converts folded windows of n elements to results.
+template <class T>
+[[nodiscard]] thread::FinishWindow<T> finish_of(std::size_t n, Parameters const& parameters) {
+  return thread::FinishWindow<T>::of(n, static_cast<std::size_t>(parameters.window), parameters.op == PoolingOp::mean);
 }
 
 }  // namespace tessera::pooling

@@ -24,16 +24,14 @@ struct Halo {
     using Tile = ScratchView<T*, Exec>;
 
     Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input)
-        : halo_(taps_of(input) == 0 ? 0 : taps_of(input) - 1),
+        : halo_(taps_of(input.a, input.k) == 0 ? 0 : taps_of(input.a, input.k) - 1),
           threads_(kernels::team_size(exec, input.parameters.team)),
           tile_(kernels::scratch_tile<Exec>(input.parameters.tile, sizeof(T), halo_ * sizeof(T))),
           league_(league_of(tiles_of(input.a.extent(0), tile_))) {}
 
-    void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& input,
-                    OutputOn<Conv1d, Exec, T> const& output) const {
-      auto const a = input.a, k = input.k;
-      auto const out = output.out;
-      std::size_t const n = a.extent(0), taps = taps_of(input), tile = tile_, with_halo = tile_ + halo_;
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& k,
+                    ArrayOn<T*, Exec> const& out) const {
+      std::size_t const n = a.extent(0), taps = taps_of(a, k), tile = tile_, with_halo = tile_ + halo_;
       Kokkos::parallel_for(
           "tessera::conv1d::halo::sum", with_scratch(Policy(exec, league_, threads_), Tile::shmem_size(with_halo)),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {

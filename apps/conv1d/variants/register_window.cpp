@@ -5,6 +5,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/conv1d.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::conv1d {
@@ -14,19 +15,10 @@ struct RegisterWindow {
       .name = "register_window", .level = Level::team, .summary = "runs of sums in registers, the input slides by"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : KernelPlan<kernels::RegisterWindow<Exec, T>> {
     Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input)
-        : conv_(exec, input.a.extent(0), input.k.extent(0), input.parameters.tile, input.parameters.team,
-                "tessera::conv1d::register_window") {}
-
-    void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& input,
-                    OutputOn<Conv1d, Exec, T> const& output) const {
-      conv_(exec, input.a, input.k, output.out);
-    }
-
-   private:
-    kernels::RegisterWindow<Exec, T> conv_;
+        : Plan::KernelPlan(exec, input.a.extent(0), input.k.extent(0), input.parameters.tile, input.parameters.team,
+                           "tessera::conv1d::register_window") {}
   };
 };
 

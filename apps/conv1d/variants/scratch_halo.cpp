@@ -102,8 +102,8 @@ struct ScratchHalo {
         : threads_(kernels::team_size(exec, input.parameters.team)) {
       // A multiple of packs, so that the tiles of later passes have the first tile's alignment.
       constexpr std::size_t most_taps = kernels::Conv1dTuning<Exec, T>::most_taps;
-      bool const in_one_pass = taps_of(input) <= most_taps;
-      std::size_t const at_once = in_one_pass ? std::max<std::size_t>(1, taps_of(input)) : most_taps;
+      bool const in_one_pass = taps_of(input.a, input.k) <= most_taps;
+      std::size_t const at_once = in_one_pass ? std::max<std::size_t>(1, taps_of(input.a, input.k)) : most_taps;
       shape_.right = static_cast<int>(at_once) - 1;
       shape_.size = kernels::scratch_tile<Exec>(input.parameters.tile, (in_one_pass ? 1 : 2) * sizeof(T),
                                                 (2 * at_once + 2 * Kernel::length + 8 * Kernel::pack) * sizeof(T));
@@ -113,7 +113,7 @@ struct ScratchHalo {
                     OutputOn<Conv1d, Exec, T> const& output) const {
       std::size_t const n = input.a.extent(0);
       if (n == 0) return;
-      std::size_t const taps = taps_of(input);
+      std::size_t const taps = taps_of(input.a, input.k);
       typename Kernel::Policy policy(exec, static_cast<int>(tiles_of(n, shape_.size)), threads_);
       auto const bytes = static_cast<int>(Kernel::scratch_bytes(shape_, taps));
       Kokkos::parallel_for("tessera::conv1d::scratch_halo::sum", with_scratch(policy, bytes),

@@ -24,22 +24,19 @@ struct SingleTeam {
         : threads_(kernels::team_size(exec, input.parameters.team)) {
       auto const most = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
       std::size_t const places = most < 512 ? 0 : (most - 512) / sizeof(T);  // beside the Views' padding
-      std::size_t const needed = input.a.extent(0) + taps_of(input);
+      std::size_t const needed = input.a.extent(0) + taps_of(input.a, input.k);
       if (needed > places) {
         throw Skip("an input and kernel of " + std::to_string(needed) + " elements (a team's scratch holds " +
                    std::to_string(places) + ")");
       }
     }
 
-    void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& input,
-                    OutputOn<Conv1d, Exec, T> const& output) const {
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& k,
+                    ArrayOn<T*, Exec> const& out) const {
       using Policy = Kokkos::TeamPolicy<Exec>;
       using Staged = ScratchView<T*, Exec>;
-      auto const a = input.a;
-      auto const k = input.k;
-      auto const out = output.out;
       auto const n = static_cast<int>(a.extent(0));
-      auto const taps = static_cast<int>(taps_of(input));
+      auto const taps = static_cast<int>(taps_of(a, k));
       if (n == 0) return;
       Kokkos::parallel_for(
           "tessera::conv1d::single_team::sum",

@@ -28,8 +28,9 @@ struct ZeroPadded {
    public:
     Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input)
         : threads_(kernels::team_size(exec, input.parameters.team)),
-          taps_(static_cast<int>(std::max<std::size_t>(1, taps_of(input)))),
-          tile_(kernels::scratch_tile<Exec>(input.parameters.tile, sizeof(T), 2 * taps_of(input) * sizeof(T))) {
+          taps_(static_cast<int>(std::max<std::size_t>(1, taps_of(input.a, input.k)))),
+          tile_(kernels::scratch_tile<Exec>(input.parameters.tile, sizeof(T),
+                                            2 * taps_of(input.a, input.k) * sizeof(T))) {
       // The first tap never meets a zero past the end: it is multiplied by the output's own element.
       auto const k = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, input.k);
       for (int j = 1; j < taps_; ++j) {
@@ -41,13 +42,10 @@ struct ZeroPadded {
       }
     }
 
-    void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& input,
-                    OutputOn<Conv1d, Exec, T> const& output) const {
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& k,
+                    ArrayOn<T*, Exec> const& out) const {
       using Policy = Kokkos::TeamPolicy<Exec>;
       using Staged = ScratchView<T*, Exec>;
-      auto const a = input.a;
-      auto const k = input.k;
-      auto const out = output.out;
       std::size_t const n = a.extent(0);
       if (n == 0) return;
       int const taps = taps_;

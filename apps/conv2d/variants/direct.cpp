@@ -15,26 +15,20 @@ struct Direct {
                                     .summary = "Kokkos::MDRangePolicy over the output, the baseline",
                                     .lesson = true};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Conv2d, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& input,
-                    OutputOn<Conv2d, Exec, T> const& output) const {
-      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
-                                           Kokkos::IndexType<std::int64_t>>;
-      auto const in = input.in;
-      auto const k = input.k;
-      auto const out = output.out;
-      Kokkos::parallel_for(
-          "tessera::conv2d::direct::sum", Policy(exec, {0, 0}, {in.extent(1), in.extent(0)}),
-          KOKKOS_LAMBDA(std::size_t x, std::size_t y) {
-            collective::Accumulator<T> sum = 0;
-            for (std::size_t ky = 0; ky < k.extent(0) && y + ky < in.extent(0); ++ky)
-              for (std::size_t kx = 0; kx < k.extent(1) && x + kx < in.extent(1); ++kx)
-                sum += collective::product(in(y + ky, x + kx), k(ky, kx));
-            out(y, x) = static_cast<T>(sum);
-          });
-    }
-  };
+  static void run(Exec const& exec, ArrayOn<T const**, Exec> const& in, ArrayOn<T const**, Exec> const& k,
+                  ArrayOn<T**, Exec> const& out) {
+    using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
+                                         Kokkos::IndexType<std::int64_t>>;
+    Kokkos::parallel_for(
+        "tessera::conv2d::direct::sum", Policy(exec, {0, 0}, {in.extent(1), in.extent(0)}),
+        KOKKOS_LAMBDA(std::size_t x, std::size_t y) {
+          collective::Accumulator<T> sum = 0;
+          for (std::size_t ky = 0; ky < k.extent(0) && y + ky < in.extent(0); ++ky)
+            for (std::size_t kx = 0; kx < k.extent(1) && x + kx < in.extent(1); ++kx)
+              sum += collective::product(in(y + ky, x + kx), k(ky, kx));
+          out(y, x) = static_cast<T>(sum);
+        });
+  }
 };
 VariantRows direct() { return rows<Conv2d, Direct>(); }
 

@@ -5,6 +5,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/conv2d.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::conv2d {
@@ -15,19 +16,10 @@ struct RegisterTile {
                                     .summary = "a strip of sums in each lane's registers, 16-byte loads down the rows"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : KernelPlan<kernels::Conv2d<Exec, T>> {
     Plan(Exec const& exec, InputOn<Conv2d, Exec, T> const& input)
-        : convolve_(exec, input.in.extent(0), input.in.extent(1), input.parameters.team,
-                    "tessera::conv2d::register_tile") {}
-
-    void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& input,
-                    OutputOn<Conv2d, Exec, T> const& output) const {
-      convolve_(exec, input.in, input.k, output.out);
-    }
-
-   private:
-    kernels::Conv2d<Exec, T> convolve_;
+        : Plan::KernelPlan(exec, input.in.extent(0), input.in.extent(1), input.parameters.team,
+                           "tessera::conv2d::register_tile") {}
   };
 };
 

@@ -15,41 +15,32 @@ struct Direct {
                                     .summary = "every output folds its window, on a host in runs of outputs"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    static constexpr int most = is_gpu<Exec> ? 1 : 256;  // outputs per index
+  static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T*, Exec> const& out,
+                  Parameters const& parameters) {
+    auto const finish = finish_of<T>(a.extent(0), parameters);
+    with_operator<T>(parameters.op, [&]<class Op>(Op const& op) { enqueue<Exec, T, Op>(exec, a, out, op, finish); });
+  }
 
-    Plan(Exec const&, InputOn<Pooling, Exec, T> const&) {}
-
-    void operator()(Exec const& exec, InputOn<Pooling, Exec, T> const& input,
-                    OutputOn<Pooling, Exec, T> const& output) const {
-      with_operator<T>(input.parameters.op, [&]<class Op>(Op const& op) { enqueue(exec, input, output, op); });
-    }
-
-    // Public because CUDA allows no device lambda in a private function.
-    template <class Op>
-    void enqueue(Exec const& exec, InputOn<Pooling, Exec, T> const& input, OutputOn<Pooling, Exec, T> const& output,
-                 Op const& op) const {
-      auto const a = input.a;
-      auto const out = output.out;
-      auto const finish = finish_of<T>(input);
-      std::size_t const n = a.extent(0);
-      Kokkos::parallel_for(
-          "tessera::pooling::direct::fold", over(exec, tiles_of(n, most)), KOKKOS_LAMBDA(std::size_t index) {
-            std::size_t const begin = index * most;
-            int const count = n - begin < most ? static_cast<int>(n - begin) : most;
-            T folded[most];
-            for (int t = 0; t < most; ++t) folded[t] = op.identity();
-            // The oldest element comes first. The first windows are clipped at the array's begin.
-            for (std::size_t tap = Kokkos::min<std::size_t>(finish.window, begin + count); tap-- > 0;) {
-              int const first = tap > begin ? static_cast<int>(tap - begin) : 0;
-              for (int t = first; t < count; ++t) folded[t] = op(folded[t], a(begin + t - tap));
-            }
-            finish(thread::RunOf<most>{}, begin, folded, count, a.data(), count);
-            for (int t = 0; t < count; ++t) out(begin + t) = folded[t];
-          });
-    }
-  };
+  template <class Exec, class T, class Op>
+  static void enqueue(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T*, Exec> const& out, Op const& op,
+                      thread::FinishWindow<T> const& finish) {
+    constexpr int most = is_gpu<Exec> ? 1 : 256;  // outputs per index
+    std::size_t const n = a.extent(0);
+    Kokkos::parallel_for(
+        "tessera::pooling::direct::fold", over(exec, tiles_of(n, most)), KOKKOS_LAMBDA(std::size_t index) {
+          std::size_t const begin = index * most;
+          int const count = n - begin < most ? static_cast<int>(n - begin) : most;
+          T folded[most];
+          for (int t = 0; t < most; ++t) folded[t] = op.identity();
+          // The oldest element comes first. The first windows are clipped at the array's begin.
+          for (std::size_t tap = Kokkos::min<std::size_t>(finish.window, begin + count); tap-- > 0;) {
+            int const first = tap > begin ? static_cast<int>(tap - begin) : 0;
+            for (int t = first; t < count; ++t) folded[t] = op(folded[t], a(begin + t - tap));
+          }
+          finish(thread::RunOf<most>{}, begin, folded, count, a.data(), count);
+          for (int t = 0; t < count; ++t) out(begin + t) = folded[t];
+        });
+  }
 };
 
 VariantRows direct() { return rows<Pooling, Direct>(); }

@@ -21,7 +21,8 @@ struct Running {
    public:
     Plan(Exec const& exec, InputOn<Pooling, Exec, T> const& input)
         : fold_(chosen(exec, input)),
-          divisions_(Pooling::roundings_of_mean(input.parameters, static_cast<double>(finish_of<T>(input).window))) {}
+          divisions_(Pooling::roundings_of_mean(
+              input.parameters, static_cast<double>(finish_of<T>(input.a.extent(0), input.parameters).window))) {}
 
     void operator()(Exec const& exec, InputOn<Pooling, Exec, T> const& input,
                     OutputOn<Pooling, Exec, T> const& output) const {

@@ -100,7 +100,8 @@ struct ScratchHalo {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Pooling, Exec, T> const& input)
-        : finish_(finish_of<T>(input)), threads_(kernels::team_size(exec, input.parameters.team)) {
+        : finish_(finish_of<T>(input.a.extent(0), input.parameters)),
+          threads_(kernels::team_size(exec, input.parameters.team)) {
       constexpr int pack = collective::pack_width<T>;
       constexpr std::size_t most_halo = (std::size_t{1} << 13) / sizeof(T);
       bool const in_one_pass = finish_.window <= most_halo;
