@@ -15,21 +15,15 @@ struct Direct {
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<FiniteDifference, Exec, T> const&) {}
-
-    void operator()(Exec const& exec, InputOn<FiniteDifference, Exec, T> const& input,
-                    OutputOn<FiniteDifference, Exec, T> const& output) const {
-      auto const in = input.in;
-      auto const out = output.out;
-      collective::Segments const segments(in.extent(0), input.parameters.segment);
-      Kokkos::parallel_for(
-          "tessera::finite_difference::direct::difference", over(exec, in.extent(0)), KOKKOS_LAMBDA(std::size_t i) {
-            std::size_t const left = segments.left(i);
-            out(i) = left > 1 ? difference(in(i), in(i + 1)) : T(0);
-          });
-    }
-  };
+  static void run(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<T*, Exec> const& out,
+                  FiniteDifference::Parameters const& parameters) {
+    collective::Segments const segments(in.extent(0), parameters.segment);
+    Kokkos::parallel_for(
+        "tessera::finite_difference::direct::difference", over(exec, in.extent(0)), KOKKOS_LAMBDA(std::size_t i) {
+          std::size_t const left = segments.left(i);
+          out(i) = left > 1 ? difference(in(i), in(i + 1)) : T(0);
+        });
+  }
 };
 
 VariantRows direct() { return rows<FiniteDifference, Direct>(); }

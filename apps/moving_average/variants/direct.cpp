@@ -16,23 +16,18 @@ struct Direct {
 
   template <ExecutionSpace Exec, class T>
     requires Floating<T>
-  struct Plan {
-    Plan(Exec const&, InputOn<MovingAverage, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<MovingAverage, Exec, T> const& input,
-                    OutputOn<MovingAverage, Exec, T> const& output) const {
-      auto const in = input.in;
-      auto const out = output.out;
-      collective::Segments const segments(in.extent(0), input.parameters.segment);
-      Kokkos::parallel_for(
-          "tessera::moving_average::direct::mean", over(exec, in.extent(0)), KOKKOS_LAMBDA(std::size_t i) {
-            using A = Arithmetic<T>;
-            std::size_t const left = segments.left(i);
-            A const second = left > 1 ? A(in(i + 1)) : A(0);
-            A const third = left > 2 ? A(in(i + 2)) : A(0);
-            out(i) = mean_of(A(in(i)), second, third, left > 2 ? 3 : static_cast<int>(left));
-          });
-    }
-  };
+  static void run(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<T*, Exec> const& out,
+                  MovingAverage::Parameters const& parameters) {
+    collective::Segments const segments(in.extent(0), parameters.segment);
+    Kokkos::parallel_for(
+        "tessera::moving_average::direct::mean", over(exec, in.extent(0)), KOKKOS_LAMBDA(std::size_t i) {
+          using A = Arithmetic<T>;
+          std::size_t const left = segments.left(i);
+          A const second = left > 1 ? A(in(i + 1)) : A(0);
+          A const third = left > 2 ? A(in(i + 2)) : A(0);
+          out(i) = mean_of(A(in(i)), second, third, left > 2 ? 3 : static_cast<int>(left));
+        });
+  }
 };
 VariantRows direct() { return rows<MovingAverage, Direct>(); }
 

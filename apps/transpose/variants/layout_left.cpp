@@ -18,23 +18,14 @@ struct LayoutLeft {
                                     .summary = "Kokkos::deep_copy to a column-major View of the output's memory"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  static void run(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T**, Exec> const& out) {
     using Memory = typename Exec::memory_space;
     using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
-
-    Plan(Exec const&, InputOn<Transpose, Exec, T> const&) {}
-
-    void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
-                    OutputOn<Transpose, Exec, T> const& output) const {
-      auto const a = input.a;
-      if (a.size() == 0) return;
-      Kokkos::View<T const**, Kokkos::LayoutRight, Memory, Unmanaged> const by_rows(a.data(), a.extent(0), a.extent(1));
-      Kokkos::View<T**, Kokkos::LayoutLeft, Memory, Unmanaged> const by_columns(output.out.data(), a.extent(0),
-                                                                                a.extent(1));
-      Kokkos::deep_copy(exec, by_columns, by_rows);
-    }
-  };
+    if (a.size() == 0) return;
+    Kokkos::View<T const**, Kokkos::LayoutRight, Memory, Unmanaged> const by_rows(a.data(), a.extent(0), a.extent(1));
+    Kokkos::View<T**, Kokkos::LayoutLeft, Memory, Unmanaged> const by_columns(out.data(), a.extent(0), a.extent(1));
+    Kokkos::deep_copy(exec, by_columns, by_rows);
+  }
 };
 
 VariantRows layout_left() { return rows<Transpose, LayoutLeft>(); }

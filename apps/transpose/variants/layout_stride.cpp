@@ -19,28 +19,16 @@ struct LayoutStride {
                                     .summary = "a copy from a View with the input's strides exchanged"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  static void run(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T**, Exec> const& out) {
     using View = Kokkos::View<T const**, Kokkos::LayoutStride, typename Exec::memory_space,
                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-
-    Plan(Exec const&, InputOn<Transpose, Exec, T> const& input)
-        : tiles_(kernels::mdrange_tiles<Exec>(input.a.extent(1), input.a.extent(0))) {}
-
-    void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
-                    OutputOn<Transpose, Exec, T> const& output) const {
-      auto const a = input.a;
-      if (a.size() == 0) return;
-      View const turned(a.data(), Kokkos::LayoutStride(a.extent(1), 1, a.extent(0), a.extent(1)));
-      auto const out = output.out;
-      Kokkos::parallel_for(
-          "tessera::transpose::layout_stride::move", kernels::columns_first<std::int64_t>(exec, tiles_),
-          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = turned(row, col); });
-    }
-
-   private:
-    collective::MatrixTiles tiles_;  ///< tiles of the output
-  };
+    if (a.size() == 0) return;
+    View const turned(a.data(), Kokkos::LayoutStride(a.extent(1), 1, a.extent(0), a.extent(1)));
+    Kokkos::parallel_for(
+        "tessera::transpose::layout_stride::move",
+        kernels::columns_first<std::int64_t>(exec, kernels::mdrange_tiles<Exec>(a.extent(1), a.extent(0))),
+        KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = turned(row, col); });
+  }
 };
 
 VariantRows layout_stride() { return rows<Transpose, LayoutStride>(); }

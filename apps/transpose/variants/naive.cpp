@@ -17,22 +17,13 @@ struct Naive {
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    collective::MatrixTiles tiles;
-
-    Plan(Exec const&, InputOn<Transpose, Exec, T> const& input)
-        : tiles(kernels::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
-
-    void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
-                    OutputOn<Transpose, Exec, T> const& output) const {
-      if (input.a.size() == 0) return;
-      auto const a = input.a;
-      auto const out = output.out;
-      Kokkos::parallel_for(
-          "tessera::transpose::naive::move", kernels::columns_first<std::int64_t>(exec, tiles),
-          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(col, row) = a(row, col); });
-    }
-  };
+  static void run(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T**, Exec> const& out) {
+    if (a.size() == 0) return;
+    Kokkos::parallel_for(
+        "tessera::transpose::naive::move",
+        kernels::columns_first<std::int64_t>(exec, kernels::mdrange_tiles<Exec>(a.extent(0), a.extent(1))),
+        KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(col, row) = a(row, col); });
+  }
 };
 
 VariantRows naive() { return rows<Transpose, Naive>(); }

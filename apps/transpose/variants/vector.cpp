@@ -7,6 +7,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/transpose.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::transpose {
@@ -17,19 +18,10 @@ struct Vector {
                                     .summary = "blocks turned in registers, 16-byte accesses to memory and scratch"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : KernelPlan<kernels::Transpose<Exec, T>> {
     Plan(Exec const& exec, InputOn<Transpose, Exec, T> const& input)
-        : move_(exec, input.a.extent(0), input.a.extent(1), input.parameters.team, "tessera::transpose::vector::move") {
-    }
-
-    void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
-                    OutputOn<Transpose, Exec, T> const& output) const {
-      move_(exec, input.a, output.out);
-    }
-
-   private:
-    kernels::Transpose<Exec, T> move_;
+        : Plan::KernelPlan(exec, input.a.extent(0), input.a.extent(1), input.parameters.team,
+                           "tessera::transpose::vector::move") {}
   };
 };
 
