@@ -8,34 +8,26 @@
 #include "problem.hpp"
 
 #include <tessera/core/problem.hpp>
+#include <tessera/table/kernel_plan.hpp>
 
 namespace tessera::axis_sum {
 
 template <class Variant, std::int64_t axis, class Exec, class T, class Kernel>
-class KernelPlan {
+class SumPlan : public KernelPlan<Kernel> {
  public:
-  KernelPlan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input)
-      : sum_((needs_axis(input.parameters, axis, Variant::info.name), exec), input.a.extent(0), input.a.extent(1),
-             input.parameters.team, "tessera::axis_sum::" + std::string(Variant::info.name)) {}
-
-  void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& input,
-                  OutputOn<AxisSum, Exec, T> const& output) const {
-    sum_(exec, input.a, output.out);
-  }
-
-  [[nodiscard]] double rounding_steps() const { return sum_.rounding_steps(); }
+  SumPlan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input)
+      : SumPlan::KernelPlan((needs_axis(input.parameters, axis, Variant::info.name), exec), input.a.extent(0),
+                            input.a.extent(1), input.parameters.team,
+                            "tessera::axis_sum::" + std::string(Variant::info.name)) {}
 
   [[nodiscard]] std::string note() const
     requires(Variant::in_chunks)
   {
-    int const chunks = sum_.chunks();
+    int const chunks = this->chunks();
     std::string const count = std::to_string(chunks) + (chunks == 1 ? " chunk" : " chunks");
     if (axis == 1) return count + " a row";
     return count + (chunks == 1 ? " of rows: 1 launch" : " of rows: 2 launches");
   }
-
- private:
-  Kernel sum_;
 };
 
 }  // namespace tessera::axis_sum

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
-#include <utility>
 
 #include "problem.hpp"
 
@@ -18,26 +17,22 @@
 
 namespace tessera::axis_sum {
 
-/// \tparam Fold folds the values of a team's threads in scratch into the first value: Fold()(team, values, n, op)
-template <ExecutionSpace Exec, class T, class Fold>
+/// \tparam Variant its `fold(team, values, n, op)` folds the values of a team's threads in scratch into the first value
+template <class Variant, ExecutionSpace Exec, class T>
 class TreePlan {
  public:
   using Teams = Kokkos::TeamPolicy<Exec>;
   using Sum = Accumulator<T>;
   using Sums = ScratchView<Sum*, Exec>;
 
-  /// \param label name of the launch
-  TreePlan(std::string label, Exec const& exec, InputOn<AxisSum, Exec, T> const& input)
-      : label_(std::move(label)),
-        threads_(kernels::team_size(exec, input.parameters.team)),
+  TreePlan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input)
+      : threads_(kernels::team_size(exec, input.parameters.team)),
         count_(input.a.extent(input.parameters.axis == 1 ? 1 : 0)) {}
 
-  void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& input,
-                  OutputOn<AxisSum, Exec, T> const& output) const {
-    auto const a = input.a;
-    auto const out = output.out;
+  void operator()(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T*, Exec> const& out,
+                  Parameters const& parameters) const {
     auto const n = count_;
-    bool const rows = input.parameters.axis == 1;
+    bool const rows = parameters.axis == 1;
     Teams const teams(exec, league_of(out.extent(0)), threads_);
     Kokkos::parallel_for(
         label_, with_scratch(teams, Sums::shmem_size(threads_)),
@@ -47,7 +42,7 @@ class TreePlan {
           Sum sum = 0;
           for (std::size_t k = team.team_rank(); k < n; k += team.team_size()) sum += rows ? a(i, k) : a(k, i);
           sums(team.team_rank()) = sum;
-          Fold{}(team, sums, team.team_size(), collective::Sum<Sum>{});
+          Variant::fold(team, sums, team.team_size(), collective::Sum<Sum>{});
           if (team.team_rank() == 0) out(i) = static_cast<T>(sums(0));
           leave_scratch(team);
         });
@@ -59,7 +54,7 @@ class TreePlan {
   }
 
  private:
-  std::string label_;
+  std::string label_ = "tessera::axis_sum::" + std::string(Variant::info.name) + "::sum";
   int threads_;
   std::size_t count_;  // elements per sum
 };

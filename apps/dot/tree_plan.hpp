@@ -17,8 +17,8 @@
 
 namespace tessera::dot {
 
-/// \tparam Fold folds the values of a team's threads in scratch into the first value: Fold()(team, values, n, op)
-template <ExecutionSpace Exec, class T, class Fold>
+/// \tparam Variant its `fold(team, values, n, op)` folds the values of a team's threads in scratch into the first value
+template <class Variant, ExecutionSpace Exec, class T>
 class TreePlan {
  public:
   static constexpr bool atomic_sums = true;
@@ -27,17 +27,13 @@ class TreePlan {
   using Sum = Accumulator<T>;
   using Sums = ScratchView<Sum*, Exec>;
 
-  /// \param label name of the launch and of the plan's allocations
-  TreePlan(std::string const& label, Exec const& exec, InputOn<Dot, Exec, T> const& input)
-      : label_(label + "::sum"),
-        threads_(kernels::team_size(exec, input.parameters.team)),
-        chunks_(kernels::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)),
-        total_(label + "::total") {}
+  TreePlan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
+      : threads_(kernels::team_size(exec, input.parameters.team)),
+        chunks_(kernels::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)) {}
 
-  void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
-    auto const a = input.a;
-    auto const b = input.b;
-    auto const out = total_.of(output.out);
+  void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,
+                  ArrayOn<T, Exec> const& output) const {
+    auto const out = total_.of(output);
     auto const chunks = chunks_;
     Kokkos::deep_copy(exec, out, Sum(0));
     Policy const policy(exec, chunks.count, threads_);
@@ -52,11 +48,11 @@ class TreePlan {
             sum += product(a(i), b(i));
           }
           sums(team.team_rank()) = sum;
-          Fold{}(team, sums, team.team_size(), collective::Sum<Sum>{});
+          Variant::fold(team, sums, team.team_size(), collective::Sum<Sum>{});
           if (team.team_rank() == 0) Kokkos::atomic_add(&out(), sums(0));
           leave_scratch(team);
         });
-    total_.store(exec, output.out);
+    total_.store(exec, output);
   }
 
   /// Counts a product, a thread's part, the tree, and at worst one team after the other.
@@ -65,10 +61,10 @@ class TreePlan {
   }
 
  private:
-  std::string label_;
+  std::string label_ = "tessera::dot::" + std::string(Variant::info.name) + "::sum";
   int threads_;
   kernels::Chunks chunks_;
-  Total<Exec, T> total_;
+  Total<Exec, T> total_{"tessera::dot::" + std::string(Variant::info.name) + "::total"};
 };
 
 }  // namespace tessera::dot

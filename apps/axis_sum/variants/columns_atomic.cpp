@@ -24,11 +24,10 @@ struct ColumnsAtomic {
 
   template <ExecutionSpace Exec, class T>
     requires(!ShortFloat<T>)  // each sum that is added would be rounded
-  class Plan : public KernelPlan<ColumnsAtomic, 0, Exec, T, kernels::SumColumns<Exec, T, Tuning<Exec, T>>> {
-   public:
+  struct Plan : SumPlan<ColumnsAtomic, 0, Exec, T, kernels::SumColumns<Exec, T, Tuning<Exec, T>>> {
     static constexpr bool atomic_sums = true;
 
-    using KernelPlan<ColumnsAtomic, 0, Exec, T, kernels::SumColumns<Exec, T, Tuning<Exec, T>>>::KernelPlan;
+    using Plan::SumPlan::SumPlan;
   };
 };
 

@@ -17,7 +17,7 @@ struct ColumnsTwoStage {
   static constexpr bool in_chunks = true;
 
   template <ExecutionSpace Exec, class T>
-  using Plan = KernelPlan<ColumnsTwoStage, 0, Exec, T, kernels::SumColumns<Exec, T>>;
+  using Plan = SumPlan<ColumnsTwoStage, 0, Exec, T, kernels::SumColumns<Exec, T>>;
 };
 
 VariantRows columns_two_stage() { return rows<AxisSum, ColumnsTwoStage>(); }

@@ -23,7 +23,7 @@ struct LanesPerRow {
   static constexpr bool in_chunks = false;
 
   template <ExecutionSpace Exec, class T>
-  using Plan = KernelPlan<LanesPerRow, 1, Exec, T, kernels::SumRows<Exec, T, ByLanes<Exec, T>>>;
+  using Plan = SumPlan<LanesPerRow, 1, Exec, T, kernels::SumRows<Exec, T, ByLanes<Exec, T>>>;
 };
 
 VariantRows lanes_per_row() { return rows<AxisSum, LanesPerRow>(); }

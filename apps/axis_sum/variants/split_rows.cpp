@@ -22,7 +22,7 @@ struct SplitRows {
   static constexpr bool in_chunks = true;
 
   template <ExecutionSpace Exec, class T>
-  using Plan = KernelPlan<SplitRows, 1, Exec, T, kernels::SumRows<Exec, T, BySeveralTeams<Exec, T>>>;
+  using Plan = SumPlan<SplitRows, 1, Exec, T, kernels::SumRows<Exec, T, BySeveralTeams<Exec, T>>>;
 };
 
 VariantRows split_rows() { return rows<AxisSum, SplitRows>(); }

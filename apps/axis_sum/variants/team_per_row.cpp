@@ -22,7 +22,7 @@ struct TeamPerRow {
   static constexpr bool in_chunks = false;
 
   template <ExecutionSpace Exec, class T>
-  using Plan = KernelPlan<TeamPerRow, 1, Exec, T, kernels::SumRows<Exec, T, ByTeam<Exec, T>>>;
+  using Plan = SumPlan<TeamPerRow, 1, Exec, T, kernels::SumRows<Exec, T, ByTeam<Exec, T>>>;
 };
 
 VariantRows team_per_row() { return rows<AxisSum, TeamPerRow>(); }

@@ -20,10 +20,9 @@ struct TeamReduce {
     int threads;
     Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& in)
         : threads(kernels::team_size(exec, in.parameters.team)) {}
-    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in, OutputOn<AxisSum, Exec, T> const& to) const {
-      auto const a = in.a;
-      auto const out = to.out;
-      bool const rows = in.parameters.axis == 1;
+    void operator()(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T*, Exec> const& out,
+                    Parameters const& parameters) const {
+      bool const rows = parameters.axis == 1;
       auto const sum_one = KOKKOS_LAMBDA(typename Teams::member_type const& team) {
         int const i = team.league_rank();
         auto const range = Kokkos::TeamThreadRange(team, a.extent(rows ? 1 : 0));

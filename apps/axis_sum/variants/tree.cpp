@@ -14,19 +14,13 @@ struct Tree {
   static constexpr VariantInfo info{
       .name = "tree", .level = Level::team, .summary = "a team for each sum, its threads' sums folded in scratch"};
 
-  struct Fold {
-    template <class Team, class Values, class Op>
-    KOKKOS_FUNCTION void operator()(Team const& team, Values const& values, int n, Op const& op) const {
-      team::fold_halves(team, values, n, op);
-    }
-  };
+  template <class Team, class Values, class Op>
+  KOKKOS_FUNCTION static void fold(Team const& team, Values const& values, int n, Op const& op) {
+    team::fold_halves(team, values, n, op);
+  }
 
   template <ExecutionSpace Exec, class T>
-  class Plan : public TreePlan<Exec, T, Fold> {
-   public:
-    Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input)
-        : TreePlan<Exec, T, Fold>("tessera::axis_sum::tree::sum", exec, input) {}
-  };
+  using Plan = TreePlan<Tree, Exec, T>;
 };
 
 VariantRows tree() { return rows<AxisSum, Tree>(); }

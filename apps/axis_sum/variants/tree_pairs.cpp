@@ -16,19 +16,13 @@ struct TreePairs {
                                     .level = Level::team,
                                     .summary = "the same, neighbours first: read, barrier, write, barrier"};
 
-  struct Fold {
-    template <class Team, class Values, class Op>
-    KOKKOS_FUNCTION void operator()(Team const& team, Values const& values, int n, Op const& op) const {
-      team::fold_pairs(team, values, n, op);
-    }
-  };
+  template <class Team, class Values, class Op>
+  KOKKOS_FUNCTION static void fold(Team const& team, Values const& values, int n, Op const& op) {
+    team::fold_pairs(team, values, n, op);
+  }
 
   template <ExecutionSpace Exec, class T>
-  class Plan : public TreePlan<Exec, T, Fold> {
-   public:
-    Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input)
-        : TreePlan<Exec, T, Fold>("tessera::axis_sum::tree_pairs::sum", exec, input) {}
-  };
+  using Plan = TreePlan<TreePairs, Exec, T>;
 };
 
 VariantRows tree_pairs() { return rows<AxisSum, TreePairs>(); }

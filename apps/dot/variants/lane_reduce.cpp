@@ -6,6 +6,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/reduce.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::dot {
@@ -16,19 +17,11 @@ struct LaneReduce {
                                     .summary = "16-byte accesses, lanes, threads, team; last team folds: one launch"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : KernelPlan<kernels::SinglePassSum<Exec, T, 2, kernels::Times<T>>> {
     Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
-        : sum_(exec, input.a.extent(0), input.parameters.team, "tessera::dot::lane_reduce") {}
+        : Plan::KernelPlan(exec, input.a.extent(0), input.parameters.team, "tessera::dot::lane_reduce") {}
 
-    void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
-      sum_(exec, input.a, input.b, output.out);
-    }
-
-    [[nodiscard]] double rounding_steps() const { return sum_.rounding_steps(1); }
-
-   private:
-    kernels::SinglePassSum<Exec, T, 2, kernels::Times<T>> sum_;
+    [[nodiscard]] double rounding_steps() const { return Plan::KernelPlan::rounding_steps(1); }
   };
 };
 

@@ -16,13 +16,12 @@ struct RangeReduce {
    public:
     Plan(Exec const&, InputOn<Dot, Exec, T> const&) {}
 
-    void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const b = input.b;
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,
+                    ArrayOn<T, Exec> const& out) const {
       Kokkos::parallel_reduce(
           "tessera::dot::range_reduce::sum", over(exec, a.extent(0)),
-          KOKKOS_LAMBDA(std::size_t i, Accumulator<T>& sum) { sum += product(a(i), b(i)); }, total_.of(output.out));
-      total_.store(exec, output.out);
+          KOKKOS_LAMBDA(std::size_t i, Accumulator<T>& sum) { sum += product(a(i), b(i)); }, total_.of(out));
+      total_.store(exec, out);
     }
 
    private:

@@ -16,19 +16,13 @@ struct SequentialAddressing {
                                     .summary = "tree in team scratch, strides halve; teams added by atomics",
                                     .deterministic = false};
 
-  struct Fold {
-    template <class Team, class Values, class Op>
-    KOKKOS_FUNCTION void operator()(Team const& team, Values const& values, int n, Op const& op) const {
-      team::fold_halves(team, values, n, op);
-    }
-  };
+  template <class Team, class Values, class Op>
+  KOKKOS_FUNCTION static void fold(Team const& team, Values const& values, int n, Op const& op) {
+    team::fold_halves(team, values, n, op);
+  }
 
   template <ExecutionSpace Exec, class T>
-  class Plan : public TreePlan<Exec, T, Fold> {
-   public:
-    Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
-        : TreePlan<Exec, T, Fold>("tessera::dot::sequential_addressing", exec, input) {}
-  };
+  using Plan = TreePlan<SequentialAddressing, Exec, T>;
 };
 
 VariantRows sequential_addressing() { return rows<Dot, SequentialAddressing>(); }

@@ -27,9 +27,8 @@ struct TeamReduce {
         : threads_(kernels::team_size(exec, input.parameters.team)),
           chunks_(kernels::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)) {}
 
-    void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const b = input.b;
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,
+                    ArrayOn<T, Exec> const& out) const {
       auto const chunks = chunks_;
       Kokkos::parallel_reduce(
           "tessera::dot::team_reduce::sum", Policy(exec, chunks.count, threads_),
@@ -40,8 +39,8 @@ struct TeamReduce {
                 [&](std::size_t i, Sum& partial) { partial += product(a(i), b(i)); }, of_team);
             if (team.team_rank() == 0) sum += of_team;
           },
-          total_.of(output.out));
-      total_.store(exec, output.out);
+          total_.of(out));
+      total_.store(exec, out);
     }
 
    private:

@@ -16,19 +16,13 @@ struct TeamTree {
                                     .summary = "tree in team scratch, strides double; teams added by atomics",
                                     .deterministic = false};
 
-  struct Fold {
-    template <class Team, class Values, class Op>
-    KOKKOS_FUNCTION void operator()(Team const& team, Values const& values, int n, Op const& op) const {
-      team::tree_reduce(team, values.data(), n, op);
-    }
-  };
+  template <class Team, class Values, class Op>
+  KOKKOS_FUNCTION static void fold(Team const& team, Values const& values, int n, Op const& op) {
+    team::tree_reduce(team, values.data(), n, op);
+  }
 
   template <ExecutionSpace Exec, class T>
-  class Plan : public TreePlan<Exec, T, Fold> {
-   public:
-    Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
-        : TreePlan<Exec, T, Fold>("tessera::dot::team_tree", exec, input) {}
-  };
+  using Plan = TreePlan<TeamTree, Exec, T>;
 };
 
 VariantRows team_tree() { return rows<Dot, TeamTree>(); }

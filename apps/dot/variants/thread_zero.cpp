@@ -32,10 +32,9 @@ struct ThreadZero {
         : threads_(kernels::team_size(exec, input.parameters.team)),
           chunks_(kernels::chunks_of(exec, input.a.extent(0), tile_of(threads_), threads_)) {}
 
-    void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const b = input.b;
-      auto const out = total_.of(output.out);
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,
+                    ArrayOn<T, Exec> const& output) const {
+      auto const out = total_.of(output);
       auto const chunks = chunks_;
       auto const tile = tile_of(threads_);
       Kokkos::deep_copy(exec, out, Sum(0));
@@ -57,7 +56,7 @@ struct ThreadZero {
             }
             if (team.team_rank() == 0) Kokkos::atomic_add(&out(), sum);
           });
-      total_.store(exec, output.out);
+      total_.store(exec, output);
     }
 
     /// Counts a product, the team's chunk one element after the other, and at worst one team after the other.

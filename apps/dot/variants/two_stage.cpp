@@ -33,11 +33,9 @@ struct TwoStage {
           partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::dot::two_stage::partial"), chunks_.count) {
     }
 
-    void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const b = input.b;
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,
+                    ArrayOn<T, Exec> const& out) const {
       auto const partial = partial_;
-      auto const out = output.out;
       auto const chunks = chunks_;
       Kokkos::parallel_for(
           "tessera::dot::two_stage::chunks", policy(exec, chunks.count), KOKKOS_LAMBDA(Member const& team) {
