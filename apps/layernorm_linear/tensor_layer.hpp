@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <stdexcept>
+#include <string>
 
 #include "magnitudes.hpp"
 #include "problem.hpp"
@@ -27,15 +28,14 @@ namespace tessera::layernorm_linear {
 template <ExecutionSpace Exec>
 class TensorLayer {
  public:
-  TensorLayer(Exec const& exec, InputOn<LayernormLinear, Exec, float> const& input)
+  /// \param label name of the variant; the launches are named label::statistics and label::product
+  TensorLayer(Exec const& exec, InputOn<LayernormLinear, Exec, float> const& input,
+              std::string const& label = "tessera::layernorm_linear::fused_tensor")
       : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
-                    "tessera::layernorm_linear::fused_tensor::statistics"),
-        product_(exec, input.rows(), input.outputs(), input.hidden(),
-                 "tessera::layernorm_linear::fused_tensor::product"),
-        mean_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused_tensor::mean"),
-              input.rows()),
-        inv_std_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused_tensor::inv_std"),
-                 input.rows()),
+                    label + "::statistics"),
+        product_(exec, input.rows(), input.outputs(), input.hidden(), label + "::product"),
+        mean_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::mean"), input.rows()),
+        inv_std_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::inv_std"), input.rows()),
         hidden_(input.hidden()),
         largest_(largest_factors(exec, input)) {
     if (layer_norm_.rounding_steps() + 2 > LayernormLinear::steps_to_ln(hidden_)) {

@@ -19,8 +19,7 @@ struct FusedBf16x3 {
       .unit = Unit::bfloat16,
       .unit_products = 6};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
+  template <ExecutionSpace Exec, std::same_as<float> T>
   using Plan = TensorPlan<Exec, 3>;
 };
 

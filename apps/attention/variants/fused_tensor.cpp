@@ -18,8 +18,7 @@ struct FusedTensor {
       .summary = "matrix units, factors rounded to bfloat16 (8 bits), softmax in registers between the products",
       .unit = Unit::bfloat16};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
+  template <ExecutionSpace Exec, std::same_as<float> T>
   using Plan = TensorPlan<Exec, 1>;
 };
 

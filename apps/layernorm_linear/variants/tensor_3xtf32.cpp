@@ -19,10 +19,10 @@ struct Tensor3xtf32 {
       .summary = "layernorm, transpose, then a product on matrix units of float's accuracy, with the bias",
       .unit = Unit::tf32,
       .unit_products = 3};
+  static constexpr char const* label = "tessera::layernorm_linear::tensor_3xtf32";
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  using Plan = OnMatrixUnits<Exec, Tf32Layer<Exec>>;
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = OnMatrixUnits<Tensor3xtf32, Exec, Tf32Layer<Exec>>;
 };
 
 VariantRows tensor_3xtf32() { return rows<LayernormLinear, Tensor3xtf32>(); }

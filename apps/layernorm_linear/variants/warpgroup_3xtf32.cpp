@@ -13,10 +13,6 @@
 
 namespace tessera::layernorm_linear {
 
-template <ExecutionSpace Exec>
-using WarpgroupLayer =
-    OnMatrixUnits<Exec, Tf32Layer<Exec, kernels::WarpgroupTf32Gemm<Exec, 2, Tf32LayerForm<true>>, true>>;
-
 struct Warpgroup3xtf32 {
   static constexpr VariantInfo info{
       .name = "warpgroup_3xtf32",
@@ -24,14 +20,11 @@ struct Warpgroup3xtf32 {
       .summary = "layernorm to memory, then a product by warpgroups of float's accuracy, with the bias",
       .unit = Unit::tf32,
       .unit_products = 3};
+  static constexpr char const* label = "tessera::layernorm_linear::warpgroup_3xtf32";
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  class Plan : public WarpgroupLayer<Exec> {
-   public:
-    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : WarpgroupLayer<Exec>(exec, input, "tessera::layernorm_linear::warpgroup_3xtf32") {}
-  };
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = OnMatrixUnits<Warpgroup3xtf32, Exec,
+                             Tf32Layer<Exec, kernels::WarpgroupTf32Gemm<Exec, 2, Tf32LayerForm<true>>, true>>;
 };
 
 VariantRows warpgroup_3xtf32() { return rows<LayernormLinear, Warpgroup3xtf32>(); }

@@ -18,10 +18,10 @@ struct Tensor3xtf32 {
                                     .summary = "two_stage with products on matrix units of float's accuracy",
                                     .unit = Unit::tf32,
                                     .unit_products = 3};
+  static constexpr char const* label = "tessera::layernorm_linear_backward::tensor_3xtf32";
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  using Plan = OnMatrixUnits<Exec, Tf32Gradients<Exec>>;
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = OnMatrixUnits<Tensor3xtf32, Exec, Tf32Gradients<Exec>>;
 };
 
 VariantRows tensor_3xtf32() { return rows<LayernormLinearBackward, Tensor3xtf32>(); }

@@ -14,25 +14,18 @@
 
 namespace tessera::layernorm_linear_backward {
 
-template <ExecutionSpace Exec>
-using WarpgroupGradients =
-    OnMatrixUnits<Exec, Tf32Gradients<Exec, kernels::WarpgroupTf32Gemm<Exec, 2>,
-                                      kernels::WarpgroupTf32Gemm<Exec, 2, kernels::TransposedA>>>;
-
 struct Warpgroup3xtf32 {
   static constexpr VariantInfo info{.name = "warpgroup_3xtf32",
                                     .level = Level::team,
                                     .summary = "two_stage with products by warpgroups of float's accuracy",
                                     .unit = Unit::tf32,
                                     .unit_products = 3};
+  static constexpr char const* label = "tessera::layernorm_linear_backward::warpgroup_3xtf32";
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  class Plan : public WarpgroupGradients<Exec> {
-   public:
-    Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
-        : WarpgroupGradients<Exec>(exec, input, "tessera::layernorm_linear_backward::warpgroup_3xtf32") {}
-  };
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = OnMatrixUnits<Warpgroup3xtf32, Exec,
+                             Tf32Gradients<Exec, kernels::WarpgroupTf32Gemm<Exec, 2>,
+                                           kernels::WarpgroupTf32Gemm<Exec, 2, kernels::TransposedA>>>;
 };
 
 VariantRows warpgroup_3xtf32() { return rows<LayernormLinearBackward, Warpgroup3xtf32>(); }

@@ -18,14 +18,10 @@ struct TensorBf16 {
                                     .level = Level::lane,
                                     .summary = "matrix units, factors rounded to bfloat16 (8 bits), sums in float",
                                     .unit = Unit::bfloat16};
+  static constexpr char const* label = "tessera::matmul::tensor_bf16";
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  class Plan : public OnMatrixUnits<Exec, HalfPlan<Exec, BFloat16>> {
-   public:
-    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : OnMatrixUnits<Exec, HalfPlan<Exec, BFloat16>>(exec, input, "tessera::matmul::tensor_bf16") {}
-  };
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = OnMatrixUnits<TensorBf16, Exec, HalfPlan<Exec, BFloat16>>;
 };
 
 VariantRows tensor_bf16() { return rows<Matmul, TensorBf16>(); }

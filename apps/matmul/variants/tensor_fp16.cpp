@@ -18,14 +18,10 @@ struct TensorFp16 {
                                     .level = Level::lane,
                                     .summary = "matrix units, factors rounded to half (11 bits), sums in float",
                                     .unit = Unit::half};
+  static constexpr char const* label = "tessera::matmul::tensor_fp16";
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  class Plan : public OnMatrixUnits<Exec, HalfPlan<Exec, Half>> {
-   public:
-    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : OnMatrixUnits<Exec, HalfPlan<Exec, Half>>(exec, input, "tessera::matmul::tensor_fp16") {}
-  };
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = OnMatrixUnits<TensorFp16, Exec, HalfPlan<Exec, Half>>;
 };
 
 VariantRows tensor_fp16() { return rows<Matmul, TensorFp16>(); }

@@ -9,6 +9,7 @@
 #include <concepts>
 
 #include <tessera/kernels/warpgroup_tf32_gemm.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
@@ -20,14 +21,10 @@ struct Warpgroup3xtf32 {
       .summary = "matrix units that read scratch, factors as sums of two tf32: three products, float's accuracy",
       .unit = Unit::tf32,
       .unit_products = 3};
+  static constexpr char const* label = "tessera::matmul::warpgroup_3xtf32";
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  class Plan : public Tf32Plan<Exec, 2, kernels::WarpgroupTf32Gemm<Exec, 2>> {
-   public:
-    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : Tf32Plan<Exec, 2, kernels::WarpgroupTf32Gemm<Exec, 2>>(exec, input, "tessera::matmul::warpgroup_3xtf32") {}
-  };
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = SharedPlan<Warpgroup3xtf32, Tf32Plan<Exec, 2, kernels::WarpgroupTf32Gemm<Exec, 2>>>;
 };
 
 VariantRows warpgroup_3xtf32() { return rows<Matmul, Warpgroup3xtf32>(); }

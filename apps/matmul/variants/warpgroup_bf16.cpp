@@ -9,6 +9,7 @@
 #include <concepts>
 
 #include <tessera/core/half.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
@@ -19,14 +20,10 @@ struct WarpgroupBf16 {
       .level = Level::team,
       .summary = "matrix units that read scratch, factors rounded to bfloat16 (8 bits), sums in float",
       .unit = Unit::bfloat16};
+  static constexpr char const* label = "tessera::matmul::warpgroup_bf16";
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  class Plan : public WarpgroupPlan<Exec, BFloat16> {
-   public:
-    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : WarpgroupPlan<Exec, BFloat16>(exec, input, "tessera::matmul::warpgroup_bf16") {}
-  };
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = SharedPlan<WarpgroupBf16, WarpgroupPlan<Exec, BFloat16>>;
 };
 
 VariantRows warpgroup_bf16() { return rows<Matmul, WarpgroupBf16>(); }

@@ -9,6 +9,7 @@
 #include <concepts>
 
 #include <tessera/core/half.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
@@ -19,14 +20,10 @@ struct WarpgroupFp16 {
       .level = Level::team,
       .summary = "matrix units that read scratch, factors rounded to half (11 bits), sums in float",
       .unit = Unit::half};
+  static constexpr char const* label = "tessera::matmul::warpgroup_fp16";
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  class Plan : public WarpgroupPlan<Exec, Half> {
-   public:
-    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : WarpgroupPlan<Exec, Half>(exec, input, "tessera::matmul::warpgroup_fp16") {}
-  };
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = SharedPlan<WarpgroupFp16, WarpgroupPlan<Exec, Half>>;
 };
 
 VariantRows warpgroup_fp16() { return rows<Matmul, WarpgroupFp16>(); }

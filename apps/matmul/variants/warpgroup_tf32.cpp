@@ -9,6 +9,7 @@
 #include <concepts>
 
 #include <tessera/kernels/warpgroup_tf32_gemm.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
@@ -19,14 +20,10 @@ struct WarpgroupTf32 {
       .level = Level::team,
       .summary = "matrix units that read scratch, factors rounded to tf32 (11 bits), sums in float",
       .unit = Unit::tf32};
+  static constexpr char const* label = "tessera::matmul::warpgroup_tf32";
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  class Plan : public Tf32Plan<Exec, 1, kernels::WarpgroupTf32Gemm<Exec, 1>> {
-   public:
-    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : Tf32Plan<Exec, 1, kernels::WarpgroupTf32Gemm<Exec, 1>>(exec, input, "tessera::matmul::warpgroup_tf32") {}
-  };
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = SharedPlan<WarpgroupTf32, Tf32Plan<Exec, 1, kernels::WarpgroupTf32Gemm<Exec, 1>>>;
 };
 
 VariantRows warpgroup_tf32() { return rows<Matmul, WarpgroupTf32>(); }

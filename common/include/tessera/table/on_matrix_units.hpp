@@ -2,24 +2,21 @@
 /// \file
 /// A Plan for matrix units (tensor cores). It skips execution spaces without them.
 
-#include <concepts>
-#include <utility>
-
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/detail/gemm/matrix_units.hpp>
 
 namespace tessera {
 
-/// A Plan that adds a check to a variant's `Launches`. Hosts only have emulated matrix units: the row is skipped, and
-/// no kernel is compiled for it. Tests use `Launches` directly, which runs on hosts.
-template <ExecutionSpace Exec, class Launches>
+/// A Plan that adds a check to a variant's `Launches`, constructed from (exec, input, Variant::label). Hosts only have
+/// emulated matrix units: the row is skipped, and no kernel is compiled for it. Tests use `Launches` directly, which
+/// runs on hosts.
+template <class Variant, ExecutionSpace Exec, class Launches>
 class OnMatrixUnits : public Launches {
  public:
   /// Throws Skip if the device has no matrix units.
-  template <class Input, class... Rest>
-    requires std::constructible_from<Launches, Exec const&, Input const&, Rest...>
-  OnMatrixUnits(Exec const& exec, Input const& input, Rest&&... rest)
-      : Launches(kernels::require_matrix_units(exec), input, std::forward<Rest>(rest)...) {}
+  template <class Input>
+  OnMatrixUnits(Exec const& exec, Input const& input)
+      : Launches(kernels::require_matrix_units(exec), input, Variant::label) {}
 
   template <class Input, class Output>
   void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] Input const& input,
