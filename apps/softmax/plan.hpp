@@ -10,26 +10,22 @@
 
 namespace tessera::softmax {
 
+/// \tparam Kernel constructed from (exec, rows, columns, team, label)
 template <class Variant, Axis axis, class Exec, class T, class Kernel>
-class KernelPlan {
+class SoftmaxPlan : public Kernel {
  public:
-  KernelPlan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
-      : KernelPlan(exec, input.parameters, groups_of(input.x, input.parameters)) {}
+  SoftmaxPlan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
+      : SoftmaxPlan(exec, input.parameters, groups_of(input.x, input.parameters)) {}
 
   void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& input, OutputOn<Softmax, Exec, T> const& output) {
-    softmax_(exec, groups_of(input.x, input.parameters), groups_of(output.y, input.parameters));
+    Kernel::operator()(exec, groups_of(input.x, input.parameters), groups_of(output.y, input.parameters));
   }
-
-  [[nodiscard]] double rounding_steps() const { return softmax_.rounding_steps(); }
-  [[nodiscard]] Kernel const& softmax() const { return softmax_; }
 
  private:
   template <class Groups>
-  KernelPlan(Exec const& exec, Softmax::Parameters const& parameters, Groups const& x)
-      : softmax_((needs_axis(parameters, axis, Variant::info.name), exec), x.extent(0), x.extent(1), parameters.team,
-                 "tessera::softmax::" + std::string(Variant::info.name)) {}
-
-  Kernel softmax_;
+  SoftmaxPlan(Exec const& exec, Softmax::Parameters const& parameters, Groups const& x)
+      : Kernel((needs_axis(parameters, axis, Variant::info.name), exec), x.extent(0), x.extent(1), parameters.team,
+               "tessera::softmax::" + std::string(Variant::info.name)) {}
 };
 
 }  // namespace tessera::softmax

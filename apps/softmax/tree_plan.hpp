@@ -5,8 +5,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <string>
-#include <utility>
 
 #include "problem.hpp"
 
@@ -18,8 +16,9 @@
 
 namespace tessera::softmax {
 
+/// \tparam Variant has a member `label`, the name of the launch
 /// \tparam Fold folds the values of a team's threads in scratch into the first value: Fold()(team, values, n, op)
-template <ExecutionSpace Exec, class T, class Fold>
+template <class Variant, ExecutionSpace Exec, class T, class Fold>
 class TreePlan {
  public:
   using Teams = Kokkos::TeamPolicy<Exec>;
@@ -28,10 +27,8 @@ class TreePlan {
   using Input = InputOn<Softmax, Exec, T>;
   using Output = OutputOn<Softmax, Exec, T>;
 
-  /// \param label name of the launch
-  TreePlan(std::string label, Exec const& exec, Input const& input)
-      : label_(std::move(label)),
-        threads_(kernels::team_size(exec, input.parameters.team)),
+  TreePlan(Exec const& exec, Input const& input)
+      : threads_(kernels::team_size(exec, input.parameters.team)),
         count_(Softmax::terms({{input.x.extent(0), input.x.extent(1)}}, input.parameters)) {}
 
   void operator()(Exec const& exec, Input const& input, Output const& output) const {
@@ -42,7 +39,7 @@ class TreePlan {
     if (x.size() == 0) return;
     Teams const teams(exec, league_of(x.extent(columns ? 1 : 0)), threads_);
     Kokkos::parallel_for(
-        label_, with_scratch(teams, Values::shmem_size(threads_)), KOKKOS_LAMBDA(Member const& team) {
+        Variant::label, with_scratch(teams, Values::shmem_size(threads_)), KOKKOS_LAMBDA(Member const& team) {
           Values const of_threads(team.team_scratch(0), team.team_size());
           int const group = team.league_rank();
           auto const at = [&](std::size_t k) { return columns ? x(k, group) : x(group, k); };
@@ -72,7 +69,6 @@ class TreePlan {
   }
 
  private:
-  std::string label_;
   int threads_;
   std::size_t count_;  // elements per group
 };

@@ -3,7 +3,7 @@
 /// chunk, and each team of the second launch folds the pairs of its row's chunks in their order. Deterministic, without
 /// atomics. The kernel is kernels/split_softmax.hpp.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../plan.hpp"
 
@@ -18,14 +18,12 @@ struct BufferReduction {
       .level = Level::device,
       .summary = "several teams a row, what their chunks sum up to in memory: 2 launches"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
-  class Plan : public KernelPlan<BufferReduction, Axis::rows, Exec, T, kernels::SplitRowSoftmax<Exec, T>> {
-    using KernelPlan<BufferReduction, Axis::rows, Exec, T, kernels::SplitRowSoftmax<Exec, T>>::KernelPlan;
+  template <ExecutionSpace Exec, std::floating_point T>
+  struct Plan : SoftmaxPlan<BufferReduction, Axis::rows, Exec, T, kernels::SplitRowSoftmax<Exec, T>> {
+    using Plan::SoftmaxPlan::SoftmaxPlan;
 
-   public:
     [[nodiscard]] std::string note() const {
-      int const chunks = this->softmax().chunks();
+      int const chunks = this->chunks();
       return std::to_string(chunks) + (chunks == 1 ? " chunk a row" : " chunks a row");
     }
   };

@@ -3,7 +3,7 @@
 /// a column, the second folds these pairs in their order and writes. If there are enough columns to keep the machine
 /// busy, there is one chunk and one launch. The kernel is kernels/column_softmax.hpp.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../plan.hpp"
 
@@ -16,14 +16,12 @@ struct Columns {
   static constexpr VariantInfo info{
       .name = "columns", .level = Level::team, .summary = "columns in chunks of rows, folded in their order"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
-  class Plan : public KernelPlan<Columns, Axis::cols, Exec, T, kernels::ColumnSoftmax<Exec, T>> {
-    using KernelPlan<Columns, Axis::cols, Exec, T, kernels::ColumnSoftmax<Exec, T>>::KernelPlan;
+  template <ExecutionSpace Exec, std::floating_point T>
+  struct Plan : SoftmaxPlan<Columns, Axis::cols, Exec, T, kernels::ColumnSoftmax<Exec, T>> {
+    using Plan::SoftmaxPlan::SoftmaxPlan;
 
-   public:
     [[nodiscard]] std::string note() const {
-      int const chunks = this->softmax().chunks();
+      int const chunks = this->chunks();
       return std::to_string(chunks) + (chunks == 1 ? " chunk of rows: 1 launch" : " chunks of rows: 2 launches");
     }
   };

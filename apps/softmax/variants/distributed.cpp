@@ -30,8 +30,7 @@ struct Distributed {
                                     .level = Level::ranks,
                                     .summary = "each rank its rows; {max, sum} of what crosses ranks are merged"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input, ranks::Part const& part)

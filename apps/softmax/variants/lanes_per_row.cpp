@@ -2,7 +2,7 @@
 /// 1, 4, 16 or 32 lanes share a row, depending on its length. They hold it in registers, and each thread has several
 /// rows in flight. For rows of up to 1024 floats or 512 doubles. The kernel is kernels/softmax.hpp.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../plan.hpp"
 
@@ -21,9 +21,8 @@ struct LanesPerRow {
                                     .level = Level::lane,
                                     .summary = "1 to 32 lanes hold a row in their registers, several rows under way"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
-  using Plan = KernelPlan<LanesPerRow, Axis::rows, Exec, T, kernels::RowSoftmax<Exec, T, ByLanes<Exec, T>>>;
+  template <ExecutionSpace Exec, std::floating_point T>
+  using Plan = SoftmaxPlan<LanesPerRow, Axis::rows, Exec, T, kernels::RowSoftmax<Exec, T, ByLanes<Exec, T>>>;
 };
 
 VariantRows lanes_per_row() { return rows<Softmax, LanesPerRow>(); }

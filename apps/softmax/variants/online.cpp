@@ -2,7 +2,7 @@
 /// Plain Kokkos with a custom reducer: one sweep makes the maximum and the sum of exponentials together, {max, sum};
 /// then a loop writes. That takes two sweeps of memory instead of three, at the cost of one comparison per element.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../problem.hpp"
 
@@ -46,8 +46,7 @@ struct Online {
                                     .level = Level::range,
                                     .summary = "maximum and sum in one sweep by a reducer of its own, then quotients"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     using Memory = typename Exec::memory_space;

@@ -3,7 +3,7 @@
 /// registers and some in scratch, and wait for each other's sums before they write. GPUs can hold tens of thousands of
 /// rows; a host can hold few. A matrix with more rows is skipped. The kernel is kernels/held_column_softmax.hpp.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../plan.hpp"
 
@@ -17,16 +17,13 @@ struct RegisterColumns {
                                     .level = Level::device,
                                     .summary = "columns held in the registers of several teams: 1 launch, read once"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
-  class Plan : public KernelPlan<RegisterColumns, Axis::cols, Exec, T, kernels::HeldColumnSoftmax<Exec, T>> {
-    using KernelPlan<RegisterColumns, Axis::cols, Exec, T, kernels::HeldColumnSoftmax<Exec, T>>::KernelPlan;
+  template <ExecutionSpace Exec, std::floating_point T>
+  struct Plan : SoftmaxPlan<RegisterColumns, Axis::cols, Exec, T, kernels::HeldColumnSoftmax<Exec, T>> {
+    using Plan::SoftmaxPlan::SoftmaxPlan;
 
-   public:
     [[nodiscard]] std::string note() const {
-      auto const& held = this->softmax();
-      return std::to_string(held.bands()) + " bands of " + std::to_string(held.band_width()) + " columns, " +
-             std::to_string(held.teams()) + (held.teams() == 1 ? " team" : " teams");
+      return std::to_string(this->bands()) + " bands of " + std::to_string(this->band_width()) + " columns, " +
+             std::to_string(this->teams()) + (this->teams() == 1 ? " team" : " teams");
     }
   };
 };

@@ -2,7 +2,7 @@
 /// The book's kernel: a team holds its row in scratch and halves it to the maximum, then to the sum of exponentials.
 /// The row is read from memory once.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../problem.hpp"
 
@@ -19,8 +19,7 @@ struct ScratchRow {
                                     .summary = "short rows in scratch, halved to their maximum and sum",
                                     .lesson = true};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;

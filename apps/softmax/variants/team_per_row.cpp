@@ -3,7 +3,7 @@
 /// twice. On hosts a thread takes a row, which stays in its cache. With --axis all there is one row and one team. The
 /// kernel is kernels/softmax.hpp.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../plan.hpp"
 
@@ -22,9 +22,8 @@ struct TeamPerRow {
                                     .level = Level::team,
                                     .summary = "a team holds a row in its registers, and reads it once"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
-  using Plan = KernelPlan<TeamPerRow, Axis::rows, Exec, T, kernels::RowSoftmax<Exec, T, ByTeams<Exec, T>>>;
+  template <ExecutionSpace Exec, std::floating_point T>
+  using Plan = SoftmaxPlan<TeamPerRow, Axis::rows, Exec, T, kernels::RowSoftmax<Exec, T, ByTeams<Exec, T>>>;
 };
 
 VariantRows team_per_row() { return rows<Softmax, TeamPerRow>(); }

@@ -5,7 +5,7 @@
 ///
 /// Kokkos::Max ignores a NaN. The result is still NaN: the element's exponential is NaN, and so is the sum.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../problem.hpp"
 
@@ -21,8 +21,7 @@ struct ThreePass {
                                     .level = Level::range,
                                     .summary = "maximum, sum, quotients: three sweeps of plain Kokkos, the baseline"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     using Memory = typename Exec::memory_space;

@@ -2,7 +2,7 @@
 /// One team per group; its threads' maxima and sums are folded half onto half, with one barrier per level
 /// (collective/team/fold_halves.hpp). The plan is tree_plan.hpp.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../problem.hpp"
 #include "../tree_plan.hpp"
@@ -16,6 +16,7 @@ struct Tree {
   static constexpr VariantInfo info{.name = "tree",
                                     .level = Level::team,
                                     .summary = "a team a group, its threads' maxima and sums folded in scratch"};
+  static constexpr char const* label = "tessera::softmax::tree::groups";
 
   struct Fold {
     template <class Team, class Values, class Op>
@@ -24,13 +25,8 @@ struct Tree {
     }
   };
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
-  class Plan : public TreePlan<Exec, T, Fold> {
-   public:
-    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
-        : TreePlan<Exec, T, Fold>("tessera::softmax::tree::groups", exec, input) {}
-  };
+  template <ExecutionSpace Exec, std::floating_point T>
+  using Plan = TreePlan<Tree, Exec, T, Fold>;
 };
 
 VariantRows tree() { return rows<Softmax, Tree>(); }

@@ -2,7 +2,7 @@
 /// `tree` with neighbours first: a level writes to places that it also reads, so it needs two barriers
 /// (collective/team/fold_pairs.hpp). The plan is tree_plan.hpp.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../problem.hpp"
 #include "../tree_plan.hpp"
@@ -16,6 +16,7 @@ struct TreePairs {
   static constexpr VariantInfo info{.name = "tree_pairs",
                                     .level = Level::team,
                                     .summary = "the same, neighbours first: read, barrier, write, barrier"};
+  static constexpr char const* label = "tessera::softmax::tree_pairs::groups";
 
   struct Fold {
     template <class Team, class Values, class Op>
@@ -24,13 +25,8 @@ struct TreePairs {
     }
   };
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
-  class Plan : public TreePlan<Exec, T, Fold> {
-   public:
-    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
-        : TreePlan<Exec, T, Fold>("tessera::softmax::tree_pairs::groups", exec, input) {}
-  };
+  template <ExecutionSpace Exec, std::floating_point T>
+  using Plan = TreePlan<TreePairs, Exec, T, Fold>;
 };
 
 VariantRows tree_pairs() { return rows<Softmax, TreePairs>(); }
