@@ -13,22 +13,21 @@
 
 namespace tessera::partition {
 
-/// The Plan of a variant with a member `template <Exec, T, Predicate> Kernel`. The kernel is constructed from (exec, n,
-/// predicate, tile, team, label) and enqueued with (exec, in, values, count). It keeps the right elements in order,
-/// unless the variant has `reversed`; with `left_alone` it writes no right elements.
-template <class Variant, ExecutionSpace Exec, class T>
-class WholeArrayPlan {
+/// The Plan of a variant around a kernel. It keeps the right elements in order, unless the variant has `reversed`; with
+/// `left_alone` it writes no right elements.
+/// \tparam Kernel constructed from (exec, n, predicate, tile, team, label)
+template <class Variant, ExecutionSpace Exec, class T, class Kernel>
+class WholeArrayPlan : public Kernel {
  public:
   WholeArrayPlan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
-      : kernel_(exec, length(input), LessThanPivot<T>(input.parameters.pivot), input.parameters.tile,
-                input.parameters.team, "tessera::partition::" + std::string(Variant::info.name)) {}
+      : Kernel(exec, length(input), LessThanPivot<T>(input.parameters.pivot), input.parameters.tile,
+               input.parameters.team, "tessera::partition::" + std::string(Variant::info.name)) {}
 
   void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
                   OutputOn<Partition, Exec, T> const& output) {
     if (output.left_count.extent(0) == 0) return;  // no elements, no segments
-    kernel_(exec, input.in, output.values, Kokkos::subview(output.left_count, 0));
+    Kernel::operator()(exec, input.in, output.values, Kokkos::subview(output.left_count, 0));
   }
-  [[nodiscard]] std::string note() const { return kernel_.note(); }
 
  private:
   [[nodiscard]] static std::size_t length(InputOn<Partition, Exec, T> const& input) {
@@ -43,8 +42,6 @@ class WholeArrayPlan {
     }
     return input.in.extent(0);
   }
-
-  typename Variant::template Kernel<Exec, T, LessThanPivot<T>> kernel_;
 };
 
 }  // namespace tessera::partition

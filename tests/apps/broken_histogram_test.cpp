@@ -18,7 +18,7 @@
 #include "adversarial_team.hpp"
 #include "guarded_array.hpp"
 
-#include "../../apps/histogram/kernel_plan.hpp"
+#include "../../apps/histogram/plan.hpp"
 #include "../../apps/histogram/problem.hpp"
 
 #include <tessera/kernels/histogram.hpp>
@@ -158,10 +158,9 @@ struct BytesTuning : kernels::HistogramTuning<Exec, T> {
 
 struct BytesOfLanes {
   static constexpr VariantInfo info{.name = "bytes_of_lanes", .summary = "lane_private as a GPU has it"};
-  template <class Exec, class T>
-  using Kernel = kernels::LaneHistogram<Exec, T, kernels::EqualBins<T>, BytesTuning<Exec, T>>;
   template <ExecutionSpace Exec, class T>
-  using Plan = KernelPlan<BytesOfLanes, Exec, T>;
+  using Plan =
+      CountPlan<BytesOfLanes, Exec, T, kernels::LaneHistogram<Exec, T, kernels::EqualBins<T>, BytesTuning<Exec, T>>>;
 };
 
 TEST(HistogramKernels, BytesOfLanes) {
@@ -195,10 +194,9 @@ struct SlicesTuning : kernels::HistogramTuning<Exec, T> {
 
 struct Slices {
   static constexpr VariantInfo info{.name = "slices", .summary = "scratch_atomic of many bins as a GPU has it"};
-  template <class Exec, class T>
-  using Kernel = kernels::ScratchHistogram<Exec, T, kernels::EqualBins<T>, SlicesTuning<Exec, T>>;
   template <ExecutionSpace Exec, class T>
-  using Plan = KernelPlan<Slices, Exec, T>;
+  using Plan =
+      CountPlan<Slices, Exec, T, kernels::ScratchHistogram<Exec, T, kernels::EqualBins<T>, SlicesTuning<Exec, T>>>;
 };
 
 TEST(HistogramKernels, SlicesOfBins) {

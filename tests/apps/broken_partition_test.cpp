@@ -199,27 +199,24 @@ struct WarpsAndWideCounts : kernels::WarpPartitionTuning<T> {
 
 struct PassAsOnGpu {
   static constexpr VariantInfo info{.name = "pass_as_on_gpu", .summary = "a GPU's tiles, on every space"};
-  template <class Exec, class T, class Predicate>
-  using Kernel = kernels::LookBackPartition<Exec, T, Predicate, kernels::WarpPartitionTuning<T>>;
   template <ExecutionSpace Exec, class T>
-  using Plan = WholeArrayPlan<PassAsOnGpu, Exec, T>;
+  using Plan = WholeArrayPlan<PassAsOnGpu, Exec, T,
+                              kernels::LookBackPartition<Exec, T, LessThanPivot<T>, kernels::WarpPartitionTuning<T>>>;
 };
 
 struct PassOfMany {
   static constexpr VariantInfo info{.name = "pass_of_many", .summary = "the same with wide counts"};
-  template <class Exec, class T, class Predicate>
-  using Kernel = kernels::LookBackPartition<Exec, T, Predicate, WarpsAndWideCounts<T>>;
   template <ExecutionSpace Exec, class T>
-  using Plan = WholeArrayPlan<PassOfMany, Exec, T>;
+  using Plan =
+      WholeArrayPlan<PassOfMany, Exec, T, kernels::LookBackPartition<Exec, T, LessThanPivot<T>, WarpsAndWideCounts<T>>>;
 };
 
 struct CompactionOfMany {
   static constexpr VariantInfo info{.name = "compaction_of_many", .summary = "of the left ones alone"};
-  template <class Exec, class T, class Predicate>
-  using Kernel = kernels::LookBackCompaction<Exec, T, Predicate, WarpsAndWideCounts<T>>;
   template <ExecutionSpace Exec, class T>
-  struct Plan : WholeArrayPlan<CompactionOfMany, Exec, T> {
-    using WholeArrayPlan<CompactionOfMany, Exec, T>::WholeArrayPlan;
+  struct Plan : WholeArrayPlan<CompactionOfMany, Exec, T,
+                               kernels::LookBackCompaction<Exec, T, LessThanPivot<T>, WarpsAndWideCounts<T>>> {
+    using Plan::WholeArrayPlan::WholeArrayPlan;
     [[nodiscard]] std::vector<WrittenField> outputs() const {
       return {{.field = "values", .count_field = "left_count"}, {.field = "left_count"}};
     }
@@ -228,10 +225,9 @@ struct CompactionOfMany {
 
 struct ChunkedAsOnGpu {
   static constexpr VariantInfo info{.name = "chunked_as_on_gpu", .summary = "a GPU's tiles, on every space"};
-  template <class Exec, class T, class Predicate>
-  using Kernel = kernels::ReduceThenScatter<Exec, T, Predicate, kernels::WarpPartitionTuning<T>>;
   template <ExecutionSpace Exec, class T>
-  using Plan = WholeArrayPlan<ChunkedAsOnGpu, Exec, T>;
+  using Plan = WholeArrayPlan<ChunkedAsOnGpu, Exec, T,
+                              kernels::ReduceThenScatter<Exec, T, LessThanPivot<T>, kernels::WarpPartitionTuning<T>>>;
 };
 
 struct LanesAsOnGpu {

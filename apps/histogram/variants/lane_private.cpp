@@ -1,7 +1,7 @@
 /// \file
 /// Every lane has its own counts, so the loop needs no atomics. The kernel is kernels/histogram.hpp.
 
-#include "../kernel_plan.hpp"
+#include "../plan.hpp"
 
 #include <tessera/kernels/histogram.hpp>
 #include <tessera/table/make_app.hpp>
@@ -13,10 +13,8 @@ struct LanePrivate {
       .name = "lane_private",
       .level = Level::lane,
       .summary = "counters for each lane in scratch, no atomics, then teams, then result"};
-  template <class Exec, class T>
-  using Kernel = kernels::LaneHistogram<Exec, T>;
   template <ExecutionSpace Exec, class T>
-  using Plan = KernelPlan<LanePrivate, Exec, T>;
+  using Plan = CountPlan<LanePrivate, Exec, T, kernels::LaneHistogram<Exec, T>>;
 };
 
 VariantRows lane_private() { return rows<Histogram, LanePrivate>(); }

@@ -3,7 +3,7 @@
 /// result at the end. Two threads (of 32 lanes on a GPU) share a copy of the counts if scratch is large enough. The
 /// kernel is kernels/histogram.hpp.
 
-#include "../kernel_plan.hpp"
+#include "../plan.hpp"
 
 #include <tessera/kernels/histogram.hpp>
 #include <tessera/table/make_app.hpp>
@@ -14,10 +14,8 @@ struct ScratchAtomic {
   static constexpr VariantInfo info{.name = "scratch_atomic",
                                     .level = Level::lane,
                                     .summary = "counts of a team in scratch, by atomics, then added to the result"};
-  template <class Exec, class T>
-  using Kernel = kernels::ScratchHistogram<Exec, T>;
   template <ExecutionSpace Exec, class T>
-  using Plan = KernelPlan<ScratchAtomic, Exec, T>;
+  using Plan = CountPlan<ScratchAtomic, Exec, T, kernels::ScratchHistogram<Exec, T>>;
 };
 
 VariantRows scratch_atomic() { return rows<Histogram, ScratchAtomic>(); }

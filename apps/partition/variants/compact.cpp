@@ -15,13 +15,11 @@ struct Compact {
                                     .level = Level::device,
                                     .summary = "stream compaction in a single pass: writes the left part alone"};
   static constexpr bool left_alone = true;
-  template <class Exec, class T, class Predicate>
-  using Kernel = kernels::LookBackCompaction<Exec, T, Predicate>;
   template <ExecutionSpace Exec, class T>
-  class Plan : public WholeArrayPlan<Compact, Exec, T> {
+  class Plan : public WholeArrayPlan<Compact, Exec, T, kernels::LookBackCompaction<Exec, T, LessThanPivot<T>>> {
    public:
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
-        : WholeArrayPlan<Compact, Exec, T>(exec, one_segment(input)), work_(compaction_work<Exec, T>(exec, input)) {}
+        : Plan::WholeArrayPlan(exec, one_segment(input)), work_(compaction_work<Exec, T>(exec, input)) {}
 
     [[nodiscard]] std::vector<WrittenField> outputs() const { return left_part(0); }
     // The constructor counts the left elements; it is not timed.

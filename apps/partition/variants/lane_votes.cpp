@@ -6,6 +6,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/partition_segments.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
@@ -15,22 +16,12 @@ struct LaneVotes {
                                     .level = Level::lane,
                                     .summary = "segments in the lanes of a thread, placed by their votes"};
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : KernelPlan<kernels::SegmentPartition<Exec, T, LessThanPivot<T>>> {
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
-        : split_(exec, input.in.extent(0), input.parameters.segment, LessThanPivot<T>(input.parameters.pivot),
-                 input.parameters.team, "tessera::partition::lane_votes") {
+        : Plan::KernelPlan(exec, input.in.extent(0), input.parameters.segment, LessThanPivot<T>(input.parameters.pivot),
+                           input.parameters.team, "tessera::partition::lane_votes") {
       require_kept_order(input.parameters);
     }
-
-    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
-                    OutputOn<Partition, Exec, T> const& output) const {
-      split_(exec, input.in, output.values, output.left_count);
-    }
-    [[nodiscard]] std::string note() const { return split_.note(); }
-
-   private:
-    kernels::SegmentPartition<Exec, T, LessThanPivot<T>> split_;
   };
 };
 

@@ -13,10 +13,8 @@ struct LookBack {
   static constexpr VariantInfo info{.name = "look_back",
                                     .level = Level::device,
                                     .summary = "a count; then a single pass in which tiles ask their predecessors"};
-  template <class Exec, class T, class Predicate>
-  using Kernel = kernels::LookBackPartition<Exec, T, Predicate>;
   template <ExecutionSpace Exec, class T>
-  using Plan = WholeArrayPlan<LookBack, Exec, T>;
+  using Plan = WholeArrayPlan<LookBack, Exec, T, kernels::LookBackPartition<Exec, T, LessThanPivot<T>>>;
 };
 
 VariantRows look_back() { return rows<Partition, LookBack>(); }

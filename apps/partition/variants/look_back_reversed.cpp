@@ -14,10 +14,8 @@ struct LookBackReversed {
                                     .level = Level::device,
                                     .summary = "single pass: right elements from the end on; needs --right reversed"};
   static constexpr bool reversed = true;
-  template <class Exec, class T, class Predicate>
-  using Kernel = kernels::LookBackPartitionReversed<Exec, T, Predicate>;
   template <ExecutionSpace Exec, class T>
-  using Plan = WholeArrayPlan<LookBackReversed, Exec, T>;
+  using Plan = WholeArrayPlan<LookBackReversed, Exec, T, kernels::LookBackPartitionReversed<Exec, T, LessThanPivot<T>>>;
 };
 
 VariantRows look_back_reversed() { return rows<Partition, LookBackReversed>(); }

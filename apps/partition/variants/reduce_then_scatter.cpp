@@ -13,10 +13,8 @@ struct ReduceThenScatter {
   static constexpr VariantInfo info{.name = "reduce_then_scatter",
                                     .level = Level::lane,
                                     .summary = "count chunks, then scatter their tiles: 3n traffic"};
-  template <class Exec, class T, class Predicate>
-  using Kernel = kernels::ReduceThenScatter<Exec, T, Predicate>;
   template <ExecutionSpace Exec, class T>
-  using Plan = WholeArrayPlan<ReduceThenScatter, Exec, T>;
+  using Plan = WholeArrayPlan<ReduceThenScatter, Exec, T, kernels::ReduceThenScatter<Exec, T, LessThanPivot<T>>>;
 };
 
 VariantRows reduce_then_scatter() { return rows<Partition, ReduceThenScatter>(); }
