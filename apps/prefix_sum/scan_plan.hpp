@@ -18,6 +18,28 @@
 
 namespace tessera::prefix_sum {
 
+template <class T>
+using SegmentOp = collective::SegmentedOperator<T, collective::AnyOperator<T>>;
+
+/// One of the scans `Scan<Op>`.
+template <template <class> class Scan, class T>
+using AnyScan =
+    std::variant<Scan<collective::Sum<T>>, Scan<collective::Max<T>>, Scan<collective::Min<T>>, Scan<SegmentOp<T>>>;
+
+/// Returns scan_of(elements), with the ScanElements of these parameters.
+template <class T, class ScanOf>
+[[nodiscard]] auto with_elements(Parameters const& parameters, ScanOf const& scan_of) {
+  bool const exclusive = parameters.exclusive;
+  if (parameters.segment != 0) {
+    return scan_of(kernels::ScanElements<T, SegmentOp<T>>{{{parameters.op}}, exclusive, parameters.segment});
+  }
+  switch (parameters.op) {
+    case collective::OperatorKind::max: return scan_of(kernels::ScanElements<T, collective::Max<T>>{{}, exclusive});
+    case collective::OperatorKind::min: return scan_of(kernels::ScanElements<T, collective::Min<T>>{{}, exclusive});
+    default: return scan_of(kernels::ScanElements<T, collective::Sum<T>>{{}, exclusive});
+  }
+}
+
 /// The Plan of a variant with a member `template <Exec, T, Op> Scan`. The scan is constructed from (exec, n, elements,
 /// tile, team, label) and enqueued with (exec, in, out), Views [n]; if it can store the tiles' totals, also with (exec,
 /// in, out, totals).
@@ -25,9 +47,9 @@ template <class Variant, ExecutionSpace Exec, class T>
 class ScanPlan {
   template <class Op>
   using Scan = typename Variant::template Scan<Exec, T, Op>;
-  template <class AnyScan>
+  template <class Chosen>
   static constexpr bool has_totals =
-      requires(AnyScan& scan, Exec const& exec, InputOn<PrefixSum, Exec, T> const& input,
+      requires(Chosen& scan, Exec const& exec, InputOn<PrefixSum, Exec, T> const& input,
                OutputOn<PrefixSum, Exec, T> const& output) { scan(exec, input.in, output.out, output.totals); };
 
  public:
@@ -64,28 +86,15 @@ class ScanPlan {
   }
 
  private:
-  using SegmentOp = collective::SegmentedOperator<T, collective::AnyOperator<T>>;
-  using AnyScan =
-      std::variant<Scan<collective::Sum<T>>, Scan<collective::Max<T>>, Scan<collective::Min<T>>, Scan<SegmentOp>>;
-
-  [[nodiscard]] static AnyScan chosen(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input) {
+  [[nodiscard]] static AnyScan<Scan, T> chosen(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input) {
     auto const& parameters = input.parameters;
-    auto const scan_of = [&]<class Op>(kernels::ScanElements<T, Op> const& elements) -> AnyScan {
-      return AnyScan(std::in_place_type<Scan<Op>>, exec, input.in.extent(0), elements, parameters.tile, parameters.team,
-                     "tessera::prefix_sum::" + std::string(Variant::info.name));
-    };
-    bool const exclusive = parameters.exclusive;
-    if (parameters.segment != 0) {
-      return scan_of(kernels::ScanElements<T, SegmentOp>{{{parameters.op}}, exclusive, parameters.segment});
-    }
-    switch (parameters.op) {
-      case collective::OperatorKind::max: return scan_of(kernels::ScanElements<T, collective::Max<T>>{{}, exclusive});
-      case collective::OperatorKind::min: return scan_of(kernels::ScanElements<T, collective::Min<T>>{{}, exclusive});
-      default: return scan_of(kernels::ScanElements<T, collective::Sum<T>>{{}, exclusive});
-    }
+    return with_elements<T>(parameters, [&]<class Op>(kernels::ScanElements<T, Op> const& elements) {
+      return AnyScan<Scan, T>(std::in_place_type<Scan<Op>>, exec, input.in.extent(0), elements, parameters.tile,
+                              parameters.team, "tessera::prefix_sum::" + std::string(Variant::info.name));
+    });
   }
 
-  AnyScan scan_;
+  AnyScan<Scan, T> scan_;
   bool totals_;
 };
 

@@ -9,6 +9,7 @@
 /// Example, 2 ranks, sum: 1 2 3 | 4 5 -> totals 6 9, before 0 6 -> 1 3 6 | 10 15.
 
 #include "../problem.hpp"
+#include "../scan_plan.hpp"
 
 #include <optional>
 #include <string>
@@ -56,9 +57,6 @@ struct Distributed {
     using AnyOp = collective::AnyOperator<T>;
     template <class Op>
     using Scan = kernels::LookBackScan<Exec, T, kernels::OperatorOfPart<Op, Host>>;
-    using SegmentOp = collective::SegmentedOperator<T, AnyOp>;
-    using AnyScan =
-        std::variant<Scan<collective::Sum<T>>, Scan<collective::Max<T>>, Scan<collective::Min<T>>, Scan<SegmentOp>>;
 
    public:
     Plan(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input, ranks::Part const& part)
@@ -103,21 +101,12 @@ struct Distributed {
       return head < first ? std::nullopt : std::optional(head - first);
     }
 
-    [[nodiscard]] AnyScan chosen(Exec const& exec, Parameters const& parameters) const {
-      auto const scan_of = [&]<class Op>(kernels::ScanElements<T, Op> const& whole) -> AnyScan {
-        return AnyScan(std::in_place_type<Scan<Op>>, exec, n_,
-                       kernels::ScanElements<T, kernels::OperatorOfPart<Op, Host>>{whole, first_, before_},
-                       parameters.tile, parameters.team, "tessera::prefix_sum::distributed");
-      };
-      bool const exclusive = parameters.exclusive;
-      if (parameters.segment != 0) {
-        return scan_of(kernels::ScanElements<T, SegmentOp>{{op_}, exclusive, parameters.segment});
-      }
-      switch (op_.kind) {
-        case collective::OperatorKind::max: return scan_of(kernels::ScanElements<T, collective::Max<T>>{{}, exclusive});
-        case collective::OperatorKind::min: return scan_of(kernels::ScanElements<T, collective::Min<T>>{{}, exclusive});
-        default: return scan_of(kernels::ScanElements<T, collective::Sum<T>>{{}, exclusive});
-      }
+    [[nodiscard]] AnyScan<Scan, T> chosen(Exec const& exec, Parameters const& parameters) const {
+      return with_elements<T>(parameters, [&]<class Op>(kernels::ScanElements<T, Op> const& whole) {
+        return AnyScan<Scan, T>(std::in_place_type<Scan<Op>>, exec, n_,
+                                kernels::ScanElements<T, kernels::OperatorOfPart<Op, Host>>{whole, first_, before_},
+                                parameters.tile, parameters.team, "tessera::prefix_sum::distributed");
+      });
     }
 
     [[nodiscard]] T total(Exec const& exec, Kokkos::View<T const*, Memory, Kokkos::MemoryUnmanaged> const& in) const {
@@ -140,7 +129,7 @@ struct Distributed {
     kernels::SinglePassSum<Exec, T, 1, kernels::Itself<T>> sum_;
     Kokkos::View<T, Host> total_{"tessera::prefix_sum::distributed::total"};
     Kokkos::View<T, Host> before_{"tessera::prefix_sum::distributed::before"};
-    AnyScan scan_;  // reads before_
+    AnyScan<Scan, T> scan_;  // reads before_
   };
 };
 
