@@ -30,11 +30,14 @@ struct Outside {
 
 /// \tparam Terms bfloat16 numbers per factor: 1 or 3
 template <ExecutionSpace Exec, int Terms>
-class TensorPlan {
+class TensorPlan : public kernels::TensorAttention<Exec, Terms> {
+  using Kernel = kernels::TensorAttention<Exec, Terms>;
+
  public:
   /// Throws Skip if the space has no matrix units, or if the kernel cannot take the rows or elements.
   TensorPlan(Exec const& exec, InputOn<Attention, Exec, float> const& input)
-      : attend_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.team, label) {
+      : Kernel(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.team,
+               Terms == 1 ? "tessera::attention::fused_tensor" : "tessera::attention::fused_bf16x3") {
     if (!Kernel::takes(input.parameters.scale)) {
       throw Skip("a scale of 2^-20 to 2^20, or 0 (scores might leave float's range)");
     }
@@ -45,11 +48,8 @@ class TensorPlan {
 
   void operator()(Exec const& exec, InputOn<Attention, Exec, float> const& input,
                   OutputOn<Attention, Exec, float> const& output) const {
-    attend_(exec, input.q, input.k, input.v, output.out, input.parameters.scale);
+    Kernel::operator()(exec, input.q, input.k, input.v, output.out, input.parameters.scale);
   }
-
-  [[nodiscard]] double rounding_steps() const { return attend_.rounding_steps(); }
-  [[nodiscard]] ReducedPrecision reduced_precision() const { return attend_.reduced_precision(); }
 
   // Public because CUDA allows no device lambda in a private function.
   template <class Matrix>
@@ -60,12 +60,6 @@ class TensorPlan {
                             count);
     return count;
   }
-
- private:
-  using Kernel = kernels::TensorAttention<Exec, Terms>;
-  static constexpr char const* label =
-      Terms == 1 ? "tessera::attention::fused_tensor" : "tessera::attention::fused_bf16x3";
-  Kernel attend_;
 };
 
 }  // namespace tessera::attention

@@ -1,8 +1,8 @@
 /// \file
 /// One team per query, any number of keys: the baseline for fixed_length. The kernel is query_team.hpp.
 
+#include <concepts>
 #include <string>
-#include <type_traits>
 
 #include "../problem.hpp"
 #include "../query_team.hpp"
@@ -16,8 +16,7 @@ struct AnyLength {
                                     .level = Level::team,
                                     .summary = "a team a query, scores in its scratch, extents known to the run alone"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& in)

@@ -11,9 +11,9 @@
 ///
 /// A single rank has nothing to merge and only runs the kernel.
 
+#include <concepts>
 #include <cstddef>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -45,22 +45,17 @@ class Zeros {
 
 /// The kernel for one rank, which has all queries and all keys.
 template <ExecutionSpace Exec, class T>
-class Alone {
- public:
+struct Alone : kernels::Attention<Exec, T> {
   Alone(Exec const& exec, InputOn<Attention, Exec, T> const& input, ranks::Part const&)
-      : attend_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.chunks,
-                input.parameters.team, distributed_label) {}
+      : Alone::Attention(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.chunks,
+                         input.parameters.team, distributed_label) {}
 
   void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
                   OutputOn<Attention, Exec, T> const& output) const {
-    attend_(exec, input.q, input.k, input.v, output.out, static_cast<T>(input.parameters.scale));
+    Alone::Attention::operator()(exec, input.q, input.k, input.v, output.out, static_cast<T>(input.parameters.scale));
   }
 
-  [[nodiscard]] double rounding_steps() const { return attend_.rounding_steps(); }
   [[nodiscard]] static std::string note() { return ""; }
-
- private:
-  kernels::Attention<Exec, T> attend_;
 };
 
 /// The method `merge`: all ranks get all queries, keys stay where they are.
@@ -139,8 +134,7 @@ struct Distributed {
       .level = Level::ranks,
       .summary = "keys and values split: pieces of few queries are merged, for many keys go round in a ring"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input, ranks::Part const& part)

@@ -2,8 +2,8 @@
 /// any_length with the extents in the Views' types: as in the book's kernels, the compiler knows that there are 16, 32
 /// or 64 keys of 16 elements, and can unroll all loops. Other shapes are skipped. The kernel is query_team.hpp.
 
+#include <concepts>
 #include <string>
-#include <type_traits>
 
 #include "../problem.hpp"
 #include "../query_team.hpp"
@@ -18,8 +18,7 @@ struct FixedLength {
       .level = Level::team,
       .summary = "any_length with 16, 32 or 64 keys of 16 elements as compile-time extents"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& in)

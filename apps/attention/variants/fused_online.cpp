@@ -3,7 +3,7 @@
 /// through all keys, so few queries leave most of a machine idle; use split_sequence for few queries. The kernel is
 /// kernels/query_tile_attention.hpp.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../problem.hpp"
 
@@ -18,23 +18,17 @@ struct FusedOnline {
       .level = Level::lane,
       .summary = "tiles of queries in registers, all keys pass by once, no scores in memory"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
-  class Plan {
-   public:
+  template <ExecutionSpace Exec, std::floating_point T>
+  struct Plan : kernels::QueryTileAttention<Exec, T> {
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
-        : attend_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.team,
-                  "tessera::attention::fused_online") {}
+        : Plan::QueryTileAttention(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.team,
+                                   "tessera::attention::fused_online") {}
 
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
                     OutputOn<Attention, Exec, T> const& output) const {
-      attend_(exec, input.q, input.k, input.v, output.out, static_cast<T>(input.parameters.scale));
+      Plan::QueryTileAttention::operator()(exec, input.q, input.k, input.v, output.out,
+                                           static_cast<T>(input.parameters.scale));
     }
-
-    [[nodiscard]] double rounding_steps() const { return attend_.rounding_steps(); }
-
-   private:
-    kernels::QueryTileAttention<Exec, T> attend_;
   };
 };
 

@@ -2,7 +2,7 @@
 /// KokkosBlas::gemm of Kokkos Kernels for both products, with this suite's row softmax in between, because Kokkos
 /// Kernels has none. The note says whether the vendor's BLAS or Kokkos Kernels' own kernel multiplies.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../problem.hpp"
 #include "../scores.hpp"
@@ -18,8 +18,7 @@ struct Kernels {
   static constexpr VariantInfo info{
       .name = "kernels", .level = Level::library, .summary = "KokkosBlas::gemm, softmax of rows, KokkosBlas::gemm"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)

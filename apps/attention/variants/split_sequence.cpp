@@ -3,7 +3,7 @@
 /// take different chunks, and a second launch merges each query's partial results. The kernel is
 /// kernels/key_stream_attention.hpp.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../problem.hpp"
 
@@ -17,26 +17,22 @@ struct SplitSequence {
                                     .level = Level::device,
                                     .summary = "chunks of the keys side by side, their results merged"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
-  class Plan {
-   public:
+  template <ExecutionSpace Exec, std::floating_point T>
+  struct Plan : kernels::KeyStreamAttention<Exec, T> {
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
-        : attend_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.chunks,
-                  input.parameters.team, "tessera::attention::split_sequence") {}
+        : Plan::KeyStreamAttention(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1),
+                                   input.parameters.chunks, input.parameters.team,
+                                   "tessera::attention::split_sequence") {}
 
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
                     OutputOn<Attention, Exec, T> const& output) const {
-      attend_(exec, input.q, input.k, input.v, output.out, static_cast<T>(input.parameters.scale));
+      Plan::KeyStreamAttention::operator()(exec, input.q, input.k, input.v, output.out,
+                                           static_cast<T>(input.parameters.scale));
     }
 
-    [[nodiscard]] double rounding_steps() const { return attend_.rounding_steps(); }
     [[nodiscard]] std::string note() const {
-      return std::to_string(attend_.pieces()) + (attend_.pieces() == 1 ? " chunk" : " chunks");
+      return std::to_string(this->pieces()) + (this->pieces() == 1 ? " chunk" : " chunks");
     }
-
-   private:
-    kernels::KeyStreamAttention<Exec, T> attend_;
   };
 };
 

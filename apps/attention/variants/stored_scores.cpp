@@ -2,8 +2,8 @@
 /// The plain Kokkos answer, straight from the formula: a loop over pairs of a query and a key makes the scores, then
 /// one team per query makes its softmax and the mean of the values.
 
+#include <concepts>
 #include <cstdint>
-#include <type_traits>
 
 #include "../problem.hpp"
 #include "../scores.hpp"
@@ -19,8 +19,7 @@ struct StoredScores {
                                     .level = Level::team,
                                     .summary = "scores by a loop, a team for each query, the baseline"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     using Pairs = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>>;

@@ -15,20 +15,14 @@ struct RowVector {
                                     .summary = "1 to 32 lanes a row, 16-byte accesses, several rows under way"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : kernels::Embedding<Exec, T> {
     Plan(Exec const& exec, InputOn<Embedding, Exec, T> const& input)
-        : copy_(exec, input.idx.size(), input.w, input.parameters.team, "tessera::embedding::row_vector") {}
+        : Plan::Embedding(exec, input.idx.size(), input.w, input.parameters.team, "tessera::embedding::row_vector") {}
 
     void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& input,
                     OutputOn<Embedding, Exec, T> const& output) const {
-      copy_(exec, flat_indices(input.idx), input.w, flat_rows(output.out));
+      Plan::Embedding::operator()(exec, flat_indices(input.idx), input.w, flat_rows(output.out));
     }
-
-    [[nodiscard]] std::string note() const { return copy_.note(); }
-
-   private:
-    kernels::Embedding<Exec, T> copy_;
   };
 };
 
