@@ -23,6 +23,7 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/core/problem.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 
@@ -97,5 +98,25 @@ template <ExecutionSpace Exec, class T>
           .league = league_of(tiles.count()),
           .bytes = bytes};
 }
+
+/// The Plan of a variant whose `Kernel` makes square tiles of c from Kernel::pairs pairs of tiles in scratch.
+template <ExecutionSpace Exec, class T, class Kernel>
+class SquareTilesPlan {
+ public:
+  SquareTilesPlan(Exec const& exec, InputOn<Matmul, Exec, T> const& input, char const* label)
+      : label_(label), shape_(square_tiles<Exec, T>(exec, input, Kernel::pairs)) {}
+
+  void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
+                  OutputOn<Matmul, Exec, T> const& output) const {
+    if (shape_.league == 0) return;
+    Kokkos::TeamPolicy<Exec> const policy(exec, shape_.league, shape_.threads, shape_.lanes);
+    Kokkos::parallel_for(label_, with_scratch(policy, shape_.bytes),
+                         Kernel{input.a, input.b, output.c, shape_.tiles, shape_.edge});
+  }
+
+ private:
+  char const* label_;
+  SquareTiles shape_;
+};
 
 }  // namespace tessera::matmul

@@ -2,7 +2,7 @@
 /// KokkosBlas::gemm of Kokkos Kernels: the vendor's BLAS if Kokkos Kernels was built with it, else its own kernel; the
 /// note says which. For float and double.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../problem.hpp"
 
@@ -17,8 +17,7 @@ struct Kernels {
                                     .level = Level::library,
                                     .summary = "KokkosBlas::gemm (the vendor's BLAS or Kokkos Kernels' own kernel)"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     Plan(Exec const&, InputOn<Matmul, Exec, T> const& input) : one_column_(input.b.extent(1) == 1) {

@@ -6,6 +6,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/gemm.hpp>
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
@@ -16,21 +17,10 @@ struct RegisterTile {
                                     .summary = "2-D tiles in registers, 16-byte loads, several slices in scratch"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : KernelPlan<kernels::Gemm<Exec, T>> {
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : product_(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), input.parameters.team,
-                   "tessera::matmul::register_tile::product") {}
-
-    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
-                    OutputOn<Matmul, Exec, T> const& output) const {
-      product_(exec, input.a, input.b, output.c);
-    }
-
-    [[nodiscard]] double rounding_steps() const { return product_.rounding_steps(); }
-
-   private:
-    kernels::Gemm<Exec, T> product_;
+        : Plan::KernelPlan(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), input.parameters.team,
+                           "tessera::matmul::register_tile::product") {}
   };
 };
 

@@ -10,7 +10,6 @@
 #include "../square_tiles.hpp"
 
 #include <tessera/collective/async_copy.hpp>
-#include <tessera/core/scratch.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
@@ -21,29 +20,17 @@ struct TiledAsync {
                                     .summary = "as tiled, tiles filled by asynchronous copies (CUDA's cp.async)"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan
+      : SquareTilesPlan<
+            Exec, T,
+            AsyncProduct<Exec, T, lane::On<Exec, tile_lanes<Exec>>, rows_of_thread<Exec>, collective::HardwareCopies>> {
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : shape_(square_tiles<Exec, T>(exec, input, Kernel::pairs)) {
+        : Plan::SquareTilesPlan(exec, input, "tessera::matmul::tiled_async::product") {
       if (!collective::has_async_copies(exec)) {
         throw Skip("asynchronous copies into scratch (CUDA has them, from compute capability 8.0 on, " +
                    std::string(space_name<Exec>()) + " here does not)");
       }
     }
-
-    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
-                    OutputOn<Matmul, Exec, T> const& output) const {
-      if (shape_.league == 0) return;
-      Kokkos::TeamPolicy<Exec> const policy(exec, shape_.league, shape_.threads, shape_.lanes);
-      Kokkos::parallel_for("tessera::matmul::tiled_async::product", with_scratch(policy, shape_.bytes),
-                           Kernel{input.a, input.b, output.c, shape_.tiles, shape_.edge});
-    }
-
-   private:
-    using Kernel =
-        AsyncProduct<Exec, T, lane::On<Exec, tile_lanes<Exec>>, rows_of_thread<Exec>, collective::HardwareCopies>;
-
-    SquareTiles shape_;
   };
 };
 

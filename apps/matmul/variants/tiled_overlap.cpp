@@ -9,7 +9,6 @@
 #include "../problem.hpp"
 #include "../square_tiles.hpp"
 
-#include <tessera/core/scratch.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
@@ -20,28 +19,15 @@ struct TiledOverlap {
                                     .summary = "as tiled, the next tiles loaded while these are multiplied"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan
+      : SquareTilesPlan<Exec, T, OverlappedProduct<Exec, T, lane::On<Exec, tile_lanes<Exec>>, rows_of_thread<Exec>>> {
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : shape_(square_tiles<Exec, T>(exec, input, Kernel::pairs)) {
+        : Plan::SquareTilesPlan(exec, input, "tessera::matmul::tiled_overlap::product") {
       if (!is_gpu<Exec>) {
         throw Skip("loads beside multiply-adds (a thread of " + std::string(space_name<Exec>()) +
                    " copies tiles and multiplies one after the other, as tiled does)");
       }
     }
-
-    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
-                    OutputOn<Matmul, Exec, T> const& output) const {
-      if (shape_.league == 0) return;
-      Kokkos::TeamPolicy<Exec> const policy(exec, shape_.league, shape_.threads, shape_.lanes);
-      Kokkos::parallel_for("tessera::matmul::tiled_overlap::product", with_scratch(policy, shape_.bytes),
-                           Kernel{input.a, input.b, output.c, shape_.tiles, shape_.edge});
-    }
-
-   private:
-    using Kernel = OverlappedProduct<Exec, T, lane::On<Exec, tile_lanes<Exec>>, rows_of_thread<Exec>>;
-
-    SquareTiles shape_;
   };
 };
 
