@@ -47,11 +47,10 @@ class Tf32Gradients {
 
   void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, float> const& input,
                   OutputOn<LayernormLinearBackward, Exec, float> const& output) const {
-    gradients_.rows_and_columns(exec, input, output);
-    gradients_.weights(exec, input, output);
+    gradients_(exec, input, output);
   }
 
-  [[nodiscard]] double rounding_steps() const { return LayernormLinearBackward::chain(gradients_.steps()); }
+  [[nodiscard]] double rounding_steps() const { return gradients_.rounding_steps(); }
   /// No chain goes through both products.
   [[nodiscard]] ReducedPrecision reduced_precision() const {
     return {.relative = std::max(gradients_.products().q.error(), gradients_.products().dw.error()), .absolute = lost_};

@@ -65,6 +65,13 @@ class TwoStageGradients {
               .dbias = steps(input.rows(), chunks_) + last};
   }
 
+  /// Enqueues all gradients.
+  void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input,
+                  OutputOn<LayernormLinearBackward, Exec, T> const& output) const {
+    rows_and_columns(exec, input, output);
+    weights(exec, input, output);
+  }
+
   /// Enqueues dx, dgamma, dbeta and dbias.
   void rows_and_columns(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input,
                         OutputOn<LayernormLinearBackward, Exec, T> const& output) const {
@@ -95,6 +102,7 @@ class TwoStageGradients {
   [[nodiscard]] P const& products() const { return work_.products; }
   /// Returns the longest chain of roundings in each part.
   [[nodiscard]] LayernormLinearBackward::Steps steps() const { return steps_; }
+  [[nodiscard]] double rounding_steps() const { return LayernormLinearBackward::chain(steps_); }
   [[nodiscard]] std::string note() const {
     return work_.products.dw.parts() > 1 ? "dw in " + std::to_string(work_.products.dw.parts()) + " parts of the rows"
                                          : "";

@@ -17,8 +17,7 @@ struct Distributed {
                                     .level = Level::ranks,
                                     .summary = "each rank its rows, gamma and beta on all, no communication"};
 
-  template <ExecutionSpace Exec, class T>
-    requires Floating<T>
+  template <ExecutionSpace Exec, Floating T>
   struct Plan : KernelPlan<kernels::LayerNorm<Exec, T>> {
     Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input, ranks::Part const&)
         : Plan::KernelPlan(exec, input.x.extent(0), input.x.extent(1), input.parameters.eps, input.parameters.team,

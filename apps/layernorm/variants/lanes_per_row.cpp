@@ -16,8 +16,7 @@ struct LanesPerRow {
   static constexpr VariantInfo info{
       .name = "lanes_per_row", .level = Level::lane, .summary = "a few lanes a row, held in registers"};
 
-  template <ExecutionSpace Exec, class T>
-    requires Floating<T>
+  template <ExecutionSpace Exec, Floating T>
   struct Plan : KernelPlan<kernels::LayerNorm<Exec, T>> {
     Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input)
         : Plan::KernelPlan(exec, input.x.extent(0), input.x.extent(1), input.parameters.eps, input.parameters.team,

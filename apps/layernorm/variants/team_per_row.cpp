@@ -19,8 +19,7 @@ struct TeamPerRow {
   static constexpr VariantInfo info{
       .name = "team_per_row", .level = Level::team, .summary = "a team a row, nested reductions, the baseline"};
 
-  template <ExecutionSpace Exec, class T>
-    requires Floating<T>
+  template <ExecutionSpace Exec, Floating T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input)

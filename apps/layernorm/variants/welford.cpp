@@ -25,8 +25,7 @@ struct Welford {
                                     .level = Level::lane,
                                     .summary = "32 lanes a row, mean and variance in one sweep (Welford, Chan)"};
 
-  template <ExecutionSpace Exec, class T>
-    requires Floating<T>
+  template <ExecutionSpace Exec, Floating T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input)

@@ -2,7 +2,7 @@
 /// The plain Kokkos answer: one team per row, with nested reductions for its mean and variance, then one dot product
 /// per output, which normalises the row again.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../problem.hpp"
 
@@ -17,8 +17,7 @@ struct Direct {
   static constexpr VariantInfo info{
       .name = "direct", .level = Level::team, .summary = "a team a row, nested reductions, the baseline"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& in)

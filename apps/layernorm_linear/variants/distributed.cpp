@@ -2,7 +2,7 @@
 /// On several ranks: each rank makes its own rows as `stored_rows` does, with the layer's parameters on all ranks.
 /// Ranks exchange nothing.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../problem.hpp"
 #include "../stored_rows_product.hpp"
@@ -18,8 +18,7 @@ struct Distributed {
                                     .summary = "each rank its rows, as stored_rows; w on all, no communication"};
   static constexpr char const* label = "tessera::layernorm_linear::distributed";
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   using Plan = SharedPlan<Distributed, StoredRowsProduct<Exec, T>>;
 };
 

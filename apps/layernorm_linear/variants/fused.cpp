@@ -3,11 +3,12 @@
 /// whenever it begins a row. On a GPU a lane does so once per row of its tile that it loads; on a host a thread does so
 /// for every step along k. Only y is stored; a row's statistics are computed again for each tile of outputs.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../fused_product.hpp"
 #include "../problem.hpp"
 
+#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
@@ -17,24 +18,10 @@ struct Fused {
       .name = "fused",
       .level = Level::team,
       .summary = "one launch: a tiled product that takes the rows' statistics and normalises what it loads"};
+  static constexpr char const* label = "tessera::layernorm_linear::fused::product";
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
-  class Plan {
-   public:
-    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : product_(exec, input, "tessera::layernorm_linear::fused::product") {}
-
-    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
-                    OutputOn<LayernormLinear, Exec, T> const& output) const {
-      product_(exec, input, output);
-    }
-
-    [[nodiscard]] double rounding_steps() const { return product_.rounding_steps(); }
-
-   private:
-    FusedProduct<Exec, T> product_;
-  };
+  template <ExecutionSpace Exec, std::floating_point T>
+  using Plan = SharedPlan<Fused, FusedProduct<Exec, T>>;
 };
 
 VariantRows fused() { return rows<LayernormLinear, Fused>(); }

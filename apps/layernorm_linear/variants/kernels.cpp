@@ -2,8 +2,8 @@
 /// Layernorm to memory, then KokkosBlas::gemm of Kokkos Kernels (the vendor's BLAS if Kokkos Kernels was built with it,
 /// else its own kernel; the note says which), then the bias. A build without Kokkos Kernels skips the rows and says so.
 
+#include <concepts>
 #include <cstdint>
-#include <type_traits>
 
 #include "../problem.hpp"
 
@@ -20,8 +20,7 @@ struct Kernels {
       .level = Level::library,
       .summary = "layernorm, KokkosBlas::gemm (the vendor's or Kokkos Kernels' own), bias"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)

@@ -1,7 +1,7 @@
 /// \file
 /// Two steps: ln = layernorm(x) to memory, then the product of ln and w transposed, which adds the bias as it stores.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../problem.hpp"
 #include "../stored_rows_product.hpp"
@@ -17,8 +17,7 @@ struct StoredRows {
                                     .summary = "layernorm to memory, then a tiled product with the bias"};
   static constexpr char const* label = "tessera::layernorm_linear::stored_rows";
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   using Plan = SharedPlan<StoredRows, StoredRowsProduct<Exec, T>>;
 };
 

@@ -2,7 +2,7 @@
 /// Two launches: the rows' statistics, then a product that normalises x as it loads it. ln is not stored; an element of
 /// x is normalised once per tile of outputs.
 
-#include <type_traits>
+#include <concepts>
 
 #include "../problem.hpp"
 
@@ -18,8 +18,7 @@ struct TwoLaunch {
       .level = Level::team,
       .summary = "statistics of rows, then a tiled product that normalises what it loads"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)

@@ -1,8 +1,8 @@
 /// \file
 /// The book's four kernels, one after the other: layernorm to memory, w transposed, the product of both, the bias.
 
+#include <concepts>
 #include <cstdint>
-#include <type_traits>
 
 #include "../problem.hpp"
 
@@ -18,8 +18,7 @@ struct Unfused {
   static constexpr VariantInfo info{
       .name = "unfused", .level = Level::team, .summary = "four kernels: layernorm, transpose, product, bias"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)

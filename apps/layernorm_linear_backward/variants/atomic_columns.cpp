@@ -3,7 +3,7 @@
 /// differ from run to run.
 
 #include <algorithm>
-#include <type_traits>
+#include <concepts>
 
 #include "../column_sums.hpp"
 #include "../gradient_rows.hpp"
@@ -19,8 +19,7 @@ struct AtomicColumns {
                                     .summary = "row work fused, sums of columns by atomic additions",
                                     .deterministic = false};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     static constexpr bool atomic_sums = true;

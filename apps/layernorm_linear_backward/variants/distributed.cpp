@@ -5,9 +5,9 @@
 /// every run. The short gradients (dgamma, dbeta, dbias) go through the hosts while the device multiplies for dw, which
 /// goes from device to device.
 
+#include <concepts>
 #include <cstddef>
 #include <string>
-#include <type_traits>
 
 #include "../problem.hpp"
 #include "../two_stage_gradients.hpp"
@@ -24,8 +24,7 @@ struct Distributed {
       .level = Level::ranks,
       .summary = "each rank its rows as two_stage; gradients of the parameters added up over the ranks"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input, ranks::Part const& part)

@@ -3,8 +3,8 @@
 /// atomically, in any order, so bits differ from run to run. q, the gradient of ln, is kept in the memory of dx until
 /// its row's means are known, so nothing else is stored.
 
+#include <concepts>
 #include <cstddef>
-#include <type_traits>
 
 #include "../problem.hpp"
 
@@ -22,8 +22,7 @@ struct FusedAtomic {
                                     .summary = "one launch: a team some rows, all parameters' gradients by atomics",
                                     .deterministic = false};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     static constexpr bool atomic_sums = true;

@@ -2,8 +2,8 @@
 /// The plain Kokkos answer: one kernel per formula; a thread makes one element of the result, or a team sums over a
 /// row.
 
+#include <concepts>
 #include <cstdint>
-#include <type_traits>
 
 #include "../problem.hpp"
 
@@ -31,8 +31,7 @@ struct Unfused {
   static constexpr VariantInfo info{
       .name = "unfused", .level = Level::team, .summary = "a plain kernel for each formula, the baseline"};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+  template <ExecutionSpace Exec, std::floating_point T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in)

@@ -20,8 +20,7 @@ struct Distributed {
   template <ExecutionSpace Exec, class T>
   using Kernel = kernels::StencilKernel<Exec, T, ForwardMean<T>>;
 
-  template <ExecutionSpace Exec, class T>
-    requires Floating<T>
+  template <ExecutionSpace Exec, Floating T>
   using Plan = ranks::StencilPlanOnRanks<MovingAverage, Distributed, Exec, T, Kernel<Exec, T>>;
 };
 
