@@ -31,12 +31,13 @@ template <ExecutionSpace Exec>
   return index;
 }
 
-/// The report of the Plans that use the permutation.
+/// The indices and the report of the Plans that use the permutation.
 template <ExecutionSpace Exec, class T>
-class ToldOfPermutation : public Told {
+class OfPermutation : public Told {
  public:
-  ToldOfPermutation(char const* field, std::size_t n)
-      : Told(machine_of<Exec>(), field, bytes_of_elements<T>(n, 2) + bytes_of_elements<std::uint32_t>(n, 1)) {
+  OfPermutation(Exec const& exec, char const* field, std::size_t n)
+      : Told(machine_of<Exec>(), field, bytes_of_elements<T>(n, 2) + bytes_of_elements<std::uint32_t>(n, 1)),
+        index_(permutation(exec, n)) {
     std::uint64_t const factor = permutation_factor(n);
     double const far = units_together(machine(), n, sizeof(T),
                                       [=](std::size_t i) { return static_cast<std::size_t>(i * factor % n); });
@@ -44,6 +45,9 @@ class ToldOfPermutation : public Told {
     double const indices = units_together(machine(), n, sizeof(std::uint32_t), [](std::size_t i) { return i; });
     tell_units(far, moved_by(far + along + indices, n));
   }
+
+ protected:
+  Indices<Exec> index_;
 };
 
 }  // namespace tessera::memory_access

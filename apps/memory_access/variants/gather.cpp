@@ -13,23 +13,19 @@ struct Gather {
       .name = "gather", .level = Level::range, .summary = "gathered[i] = in[index[i]], index a permutation"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan : public ToldOfPermutation<Exec, T> {
-   public:
+  struct Plan : OfPermutation<Exec, T> {
     Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)
-        : ToldOfPermutation<Exec, T>("gathered", input.in.extent(0)), index_(permutation(exec, input.in.extent(0))) {}
+        : Plan::OfPermutation(exec, "gathered", input.in.extent(0)) {}
 
     void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,
                     OutputOn<MemoryAccess, Exec, T> const& output) const {
       auto const in = input.in;
       auto const out = output.gathered;
-      auto const index = index_;
+      auto const index = this->index_;
       Kokkos::parallel_for(
           "tessera::memory_access::gather::read", over(exec, in.extent(0)),
           KOKKOS_LAMBDA(std::size_t i) { out(i) = in(index(i)); });
     }
-
-   private:
-    Indices<Exec> index_;
   };
 };
 

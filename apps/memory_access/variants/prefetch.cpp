@@ -31,23 +31,22 @@ struct Prefetch {
       .name = "prefetch", .level = Level::team, .summary = "gather, each element prefetched --distance steps ahead"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan : public ToldOfPermutation<Exec, T> {
+  class Plan : public OfPermutation<Exec, T> {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
 
     Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)
-        : ToldOfPermutation<Exec, T>("gathered", input.in.extent(0)),
+        : Plan::OfPermutation(exec, "gathered", input.in.extent(0)),
           threads_(kernels::team_size(exec, input.parameters.team)),
           // At least 16 steps per thread: with fewer there is little to prefetch.
           chunks_(kernels::chunks_of(exec, input.in.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)),
-          ahead_(static_cast<std::size_t>(input.parameters.distance) * (is_gpu<Exec> ? threads_ : 1)),
-          index_(permutation(exec, input.in.extent(0))) {}
+          ahead_(static_cast<std::size_t>(input.parameters.distance) * (is_gpu<Exec> ? threads_ : 1)) {}
 
     void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,
                     OutputOn<MemoryAccess, Exec, T> const& output) const {
       auto const in = input.in;
       auto const out = output.gathered;
-      auto const index = index_;
+      auto const index = this->index_;
       auto const chunks = chunks_;
       auto const ahead = ahead_;
       Kokkos::parallel_for(
@@ -66,7 +65,6 @@ struct Prefetch {
     int threads_;
     kernels::Chunks chunks_;
     std::size_t ahead_;  // elements
-    Indices<Exec> index_;
   };
 };
 

@@ -13,23 +13,19 @@ struct Scatter {
       .name = "scatter", .level = Level::range, .summary = "scattered[index[i]] = in[i], index a permutation"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan : public ToldOfPermutation<Exec, T> {
-   public:
+  struct Plan : OfPermutation<Exec, T> {
     Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)
-        : ToldOfPermutation<Exec, T>("scattered", input.in.extent(0)), index_(permutation(exec, input.in.extent(0))) {}
+        : Plan::OfPermutation(exec, "scattered", input.in.extent(0)) {}
 
     void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,
                     OutputOn<MemoryAccess, Exec, T> const& output) const {
       auto const in = input.in;
       auto const out = output.scattered;
-      auto const index = index_;
+      auto const index = this->index_;
       Kokkos::parallel_for(
           "tessera::memory_access::scatter::write", over(exec, in.extent(0)),
           KOKKOS_LAMBDA(std::size_t i) { out(index(i)) = in(i); });
     }
-
-   private:
-    Indices<Exec> index_;
   };
 };
 

@@ -1,6 +1,7 @@
 /// \file
 /// copied[i] = a[i]: reads n elements and writes n.
 
+#include "../one_field.hpp"
 #include "../problem.hpp"
 
 #include <tessera/table/make_app.hpp>
@@ -12,21 +13,14 @@ struct Copy {
       .name = "copy", .level = Level::range, .summary = "copied[i] = a[i]: bandwidth, read plus written"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : OneField {
     Plan(Exec const&, InputOn<Roofline, Exec, T> const& input)
-        : bytes_(2 * static_cast<double>(input.a.extent(0)) * sizeof(T)) {}
+        : OneField("copied", input.a.extent(0), 2 * sizeof(T), 0) {}
 
     void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& input,
                     OutputOn<Roofline, Exec, T> const& output) const {
       measure::copy(exec, input.a, output.copied);
     }
-
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
-    [[nodiscard]] Work work() const { return {.bytes = bytes_, .flops = 0}; }
-
-   private:
-    double bytes_;
   };
 };
 

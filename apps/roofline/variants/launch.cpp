@@ -1,6 +1,7 @@
 /// \file
 /// A launch that writes one element: the measured time is the time of one launch among many.
 
+#include "../one_field.hpp"
 #include "../problem.hpp"
 
 #include <tessera/table/make_app.hpp>
@@ -12,18 +13,13 @@ struct Launch {
       .name = "launch", .level = Level::range, .summary = "an empty kernel: time of one launch among many"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<Roofline, Exec, T> const&) {}
+  struct Plan : OneField {
+    Plan(Exec const&, InputOn<Roofline, Exec, T> const&) : OneField("launched", 0, 0, 0) {}
 
-    void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& input,
+    void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const&,
                     OutputOn<Roofline, Exec, T> const& output) const {
-      (void)input;
       measure::mark(exec, output.launched);
     }
-
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "launched"}}; }
-    [[nodiscard]] Work work() const { return {.bytes = 0, .flops = 0}; }
   };
 };
 

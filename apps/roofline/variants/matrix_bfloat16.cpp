@@ -18,12 +18,8 @@ struct MatrixBfloat16 {
       .summary = "matrix units (mma.sync), factors of bfloat16 (8 bits), sums in float: their peak",
       .unit = measure::unit_of<Factor>};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  class Plan : public MatrixPlan<Exec, Factor> {
-   public:
-    using MatrixPlan<Exec, Factor>::MatrixPlan;
-  };
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = MatrixPlan<Exec, Factor>;
 };
 
 VariantRows matrix_bfloat16() { return rows<Roofline, MatrixBfloat16>(); }

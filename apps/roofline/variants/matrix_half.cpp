@@ -18,12 +18,8 @@ struct MatrixHalf {
       .summary = "matrix units (mma.sync), factors of half (11 bits, up to 65504), sums in float: their peak",
       .unit = measure::unit_of<Factor>};
 
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  class Plan : public MatrixPlan<Exec, Factor> {
-   public:
-    using MatrixPlan<Exec, Factor>::MatrixPlan;
-  };
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = MatrixPlan<Exec, Factor>;
 };
 
 VariantRows matrix_half() { return rows<Roofline, MatrixHalf>(); }

@@ -2,6 +2,7 @@
 /// Chains of multiply-adds in registers with almost no memory traffic, so the arithmetic units are the limit. A chain
 /// counts its own iterations, so its result shows whether all of them ran.
 
+#include "../one_field.hpp"
 #include "../problem.hpp"
 
 #include <tessera/table/make_app.hpp>
@@ -14,30 +15,19 @@ struct MultiplyAdd {
                                     .summary = "chains of multiply-adds in registers: the peak of the dtype"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : Chains {
     Plan(Exec const&, InputOn<Roofline, Exec, T> const& input)
-        : count_(static_cast<std::int32_t>(std::min<std::size_t>(input.a.extent(0), measure::most_chains))),
-          iterations_(static_cast<std::int32_t>(input.parameters.iterations)) {}
+        : Chains(input.a.extent(0), input.parameters.iterations, sizeof(T), 2) {}
 
-    void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& input,
+    void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const&,
                     OutputOn<Roofline, Exec, T> const& output) const {
-      (void)input;
       measure::chains(exec, output.chains, iterations_);
     }
 
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "chains"}}; }
-    [[nodiscard]] Work work() const {
-      return {.bytes = static_cast<double>(count_) * sizeof(T), .flops = 2.0 * count_ * iterations_};
-    }
     /// Returns a warning if there are so few chains that units are idle: the result is then no peak.
     [[nodiscard]] std::string note() const {
       return std::to_string(count_) + " chains" + (count_ < measure::most_chains ? ": too few to fill a machine" : "");
     }
-
-   private:
-    std::int32_t count_;
-    std::int32_t iterations_;
   };
 };
 
