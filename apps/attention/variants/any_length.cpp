@@ -1,7 +1,6 @@
 /// \file
 /// One team per query, any number of keys: the baseline for fixed_length. The kernel is query_team.hpp.
 
-#include <concepts>
 #include <string>
 
 #include "../problem.hpp"

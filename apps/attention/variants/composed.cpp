@@ -2,8 +2,6 @@
 /// The formula, step by step, with the kernels of other mini-apps: transpose k, multiply, softmax of the rows in place,
 /// multiply. There are two temporaries: the transposed keys, and the scores, which pass through memory four times.
 
-#include <concepts>
-
 #include "../composed_plan.hpp"
 #include "../problem.hpp"
 

@@ -11,7 +11,6 @@
 ///
 /// A single rank has nothing to merge and only runs the kernel.
 
-#include <concepts>
 #include <cstddef>
 #include <string>
 #include <utility>

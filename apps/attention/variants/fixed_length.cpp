@@ -2,7 +2,6 @@
 /// any_length with the extents in the Views' types: as in the book's kernels, the compiler knows that there are 16, 32
 /// or 64 keys of 16 elements, and can unroll all loops. Other shapes are skipped. The kernel is query_team.hpp.
 
-#include <concepts>
 #include <string>
 
 #include "../problem.hpp"

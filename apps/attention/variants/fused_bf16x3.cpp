@@ -5,8 +5,6 @@
 #include "../problem.hpp"
 #include "../tensor_plan.hpp"
 
-#include <concepts>
-
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {

@@ -3,8 +3,6 @@
 /// through all keys, so few queries leave most of a machine idle; use split_sequence for few queries. The kernel is
 /// kernels/query_tile_attention.hpp.
 
-#include <concepts>
-
 #include "../problem.hpp"
 
 #include <tessera/kernels/query_tile_attention.hpp>

@@ -2,8 +2,6 @@
 /// KokkosBlas::gemm of Kokkos Kernels for both products, with this suite's row softmax in between, because Kokkos
 /// Kernels has none. The note says whether the vendor's BLAS or Kokkos Kernels' own kernel multiplies.
 
-#include <concepts>
-
 #include "../problem.hpp"
 #include "../scores.hpp"
 

@@ -3,8 +3,6 @@
 /// product, softmax and product with the same row of scores. So n scores are stored instead of B n, but each query
 /// reads all keys and values again and pays for its own launches.
 
-#include <concepts>
-
 #include "../composed_plan.hpp"
 #include "../problem.hpp"
 

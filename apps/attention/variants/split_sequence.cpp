@@ -3,8 +3,6 @@
 /// take different chunks, and a second launch merges each query's partial results. The kernel is
 /// kernels/key_stream_attention.hpp.
 
-#include <concepts>
-
 #include "../problem.hpp"
 
 #include <tessera/kernels/key_stream_attention.hpp>

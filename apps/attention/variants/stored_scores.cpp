@@ -2,7 +2,6 @@
 /// The plain Kokkos answer, straight from the formula: a loop over pairs of a query and a key makes the scores, then
 /// one team per query makes its softmax and the mean of the values.
 
-#include <concepts>
 #include <cstdint>
 
 #include "../problem.hpp"

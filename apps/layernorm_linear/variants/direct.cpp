@@ -2,8 +2,6 @@
 /// The plain Kokkos answer: one team per row, with nested reductions for its mean and variance, then one dot product
 /// per output, which normalises the row again.
 
-#include <concepts>
-
 #include "../problem.hpp"
 
 #include <tessera/collective/in_range.hpp>

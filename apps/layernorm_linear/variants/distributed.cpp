@@ -2,8 +2,6 @@
 /// On several ranks: each rank makes its own rows as `stored_rows` does, with the layer's parameters on all ranks.
 /// Ranks exchange nothing.
 
-#include <concepts>
-
 #include "../problem.hpp"
 #include "../stored_rows_product.hpp"
 

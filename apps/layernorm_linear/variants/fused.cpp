@@ -3,8 +3,6 @@
 /// whenever it begins a row. On a GPU a lane does so once per row of its tile that it loads; on a host a thread does so
 /// for every step along k. Only y is stored; a row's statistics are computed again for each tile of outputs.
 
-#include <concepts>
-
 #include "../fused_product.hpp"
 #include "../problem.hpp"
 

@@ -2,7 +2,6 @@
 /// Layernorm to memory, then KokkosBlas::gemm of Kokkos Kernels (the vendor's BLAS if Kokkos Kernels was built with it,
 /// else its own kernel; the note says which), then the bias. A build without Kokkos Kernels skips the rows and says so.
 
-#include <concepts>
 #include <cstdint>
 
 #include "../problem.hpp"

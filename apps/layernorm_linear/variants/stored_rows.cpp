@@ -1,8 +1,6 @@
 /// \file
 /// Two steps: ln = layernorm(x) to memory, then the product of ln and w transposed, which adds the bias as it stores.
 
-#include <concepts>
-
 #include "../problem.hpp"
 #include "../stored_rows_product.hpp"
 

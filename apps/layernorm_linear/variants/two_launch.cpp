@@ -2,8 +2,6 @@
 /// Two launches: the rows' statistics, then a product that normalises x as it loads it. ln is not stored; an element of
 /// x is normalised once per tile of outputs.
 
-#include <concepts>
-
 #include "../problem.hpp"
 
 #include <tessera/kernels/gemm.hpp>

@@ -1,7 +1,6 @@
 /// \file
 /// The book's four kernels, one after the other: layernorm to memory, w transposed, the product of both, the bias.
 
-#include <concepts>
 #include <cstdint>
 
 #include "../problem.hpp"

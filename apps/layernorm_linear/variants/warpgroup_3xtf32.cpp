@@ -5,8 +5,6 @@
 #include "../problem.hpp"
 #include "../tf32_layer.hpp"
 
-#include <concepts>
-
 #include <tessera/kernels/warpgroup_tf32_gemm.hpp>
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/on_matrix_units.hpp>

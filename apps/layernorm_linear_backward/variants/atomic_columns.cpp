@@ -3,7 +3,6 @@
 /// differ from run to run.
 
 #include <algorithm>
-#include <concepts>
 
 #include "../column_sums.hpp"
 #include "../gradient_rows.hpp"

@@ -5,7 +5,6 @@
 /// every run. The short gradients (dgamma, dbeta, dbias) go through the hosts while the device multiplies for dw, which
 /// goes from device to device.
 
-#include <concepts>
 #include <cstddef>
 #include <string>
 

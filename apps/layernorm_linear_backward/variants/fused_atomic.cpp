@@ -3,7 +3,6 @@
 /// atomically, in any order, so bits differ from run to run. q, the gradient of ln, is kept in the memory of dx until
 /// its row's means are known, so nothing else is stored.
 
-#include <concepts>
 #include <cstddef>
 
 #include "../problem.hpp"

@@ -5,8 +5,6 @@
 #include "../problem.hpp"
 #include "../tf32_gradients.hpp"
 
-#include <concepts>
-
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/on_matrix_units.hpp>
 

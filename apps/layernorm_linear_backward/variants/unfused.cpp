@@ -2,7 +2,6 @@
 /// The plain Kokkos answer: one kernel per formula; a thread makes one element of the result, or a team sums over a
 /// row.
 
-#include <concepts>
 #include <cstdint>
 
 #include "../problem.hpp"

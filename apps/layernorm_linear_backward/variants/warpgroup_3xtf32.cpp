@@ -5,8 +5,6 @@
 #include "../problem.hpp"
 #include "../tf32_gradients.hpp"
 
-#include <concepts>
-
 #include <tessera/kernels/product_form.hpp>
 #include <tessera/kernels/warpgroup_tf32_gemm.hpp>
 #include <tessera/table/make_app.hpp>

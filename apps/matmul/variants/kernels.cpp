@@ -2,8 +2,6 @@
 /// KokkosBlas::gemm of Kokkos Kernels: the vendor's BLAS if Kokkos Kernels was built with it, else its own kernel; the
 /// note says which. For float and double.
 
-#include <concepts>
-
 #include "../problem.hpp"
 
 #include <tessera/table/make_app.hpp>

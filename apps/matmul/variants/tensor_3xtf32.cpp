@@ -6,8 +6,6 @@
 #include "../problem.hpp"
 #include "../tf32_plan.hpp"
 
-#include <concepts>
-
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/on_matrix_units.hpp>
 

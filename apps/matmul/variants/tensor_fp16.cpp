@@ -5,8 +5,6 @@
 #include "../half_product.hpp"
 #include "../problem.hpp"
 
-#include <concepts>
-
 #include <tessera/core/half.hpp>
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/on_matrix_units.hpp>

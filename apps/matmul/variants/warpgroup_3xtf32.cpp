@@ -6,8 +6,6 @@
 #include "../problem.hpp"
 #include "../tf32_plan.hpp"
 
-#include <concepts>
-
 #include <tessera/kernels/warpgroup_tf32_gemm.hpp>
 #include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>

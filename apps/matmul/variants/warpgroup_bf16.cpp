@@ -6,8 +6,6 @@
 #include "../problem.hpp"
 #include "../warpgroup_plan.hpp"
 
-#include <concepts>
-
 #include <tessera/core/half.hpp>
 #include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>

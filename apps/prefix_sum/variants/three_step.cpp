@@ -3,8 +3,6 @@
 /// add to each tile the sum of the tiles before it. A sweep over a tile reads one half of its scratch and writes the
 /// other.
 
-#include <concepts>
-
 #include "../problem.hpp"
 
 #include <tessera/core/scratch.hpp>

@@ -4,8 +4,6 @@
 #include "../matrix_chains.hpp"
 #include "../problem.hpp"
 
-#include <concepts>
-
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::roofline {

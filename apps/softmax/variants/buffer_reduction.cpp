@@ -3,8 +3,6 @@
 /// chunk, and each team of the second launch folds the pairs of its row's chunks in their order. Deterministic, without
 /// atomics. The kernel is kernels/split_softmax.hpp.
 
-#include <concepts>
-
 #include "../plan.hpp"
 
 #include <tessera/kernels/split_softmax.hpp>

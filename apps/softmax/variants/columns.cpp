@@ -3,8 +3,6 @@
 /// a column, the second folds these pairs in their order and writes. If there are enough columns to keep the machine
 /// busy, there is one chunk and one launch. The kernel is kernels/column_softmax.hpp.
 
-#include <concepts>
-
 #include "../plan.hpp"
 
 #include <tessera/kernels/column_softmax.hpp>

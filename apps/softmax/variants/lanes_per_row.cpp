@@ -2,8 +2,6 @@
 /// 1, 4, 16 or 32 lanes share a row, depending on its length. They hold it in registers, and each thread has several
 /// rows in flight. For rows of up to 1024 floats or 512 doubles. The kernel is kernels/softmax.hpp.
 
-#include <concepts>
-
 #include "../plan.hpp"
 
 #include <tessera/kernels/softmax.hpp>

@@ -2,8 +2,6 @@
 /// Plain Kokkos with a custom reducer: one sweep makes the maximum and the sum of exponentials together, {max, sum};
 /// then a loop writes. That takes two sweeps of memory instead of three, at the cost of one comparison per element.
 
-#include <concepts>
-
 #include "../problem.hpp"
 
 #include <tessera/collective/online_sum.hpp>

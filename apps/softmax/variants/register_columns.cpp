@@ -3,8 +3,6 @@
 /// registers and some in scratch, and wait for each other's sums before they write. GPUs can hold tens of thousands of
 /// rows; a host can hold few. A matrix with more rows is skipped. The kernel is kernels/held_column_softmax.hpp.
 
-#include <concepts>
-
 #include "../plan.hpp"
 
 #include <tessera/kernels/held_column_softmax.hpp>

@@ -2,8 +2,6 @@
 /// The book's kernel: a team holds its row in scratch and halves it to the maximum, then to the sum of exponentials.
 /// The row is read from memory once.
 
-#include <concepts>
-
 #include "../problem.hpp"
 
 #include <tessera/core/scratch.hpp>

@@ -3,8 +3,6 @@
 /// twice. On hosts a thread takes a row, which stays in its cache. With --axis all there is one row and one team. The
 /// kernel is kernels/softmax.hpp.
 
-#include <concepts>
-
 #include "../plan.hpp"
 
 #include <tessera/kernels/softmax.hpp>

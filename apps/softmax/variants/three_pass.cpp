@@ -5,8 +5,6 @@
 ///
 /// Kokkos::Max ignores a NaN. The result is still NaN: the element's exponential is NaN, and so is the sum.
 
-#include <concepts>
-
 #include "../problem.hpp"
 
 #include <tessera/core/tiles.hpp>

@@ -2,8 +2,6 @@
 /// One team per group; its threads' maxima and sums are folded half onto half, with one barrier per level
 /// (collective/team/fold_halves.hpp). The plan is tree_plan.hpp.
 
-#include <concepts>
-
 #include "../problem.hpp"
 #include "../tree_plan.hpp"
 

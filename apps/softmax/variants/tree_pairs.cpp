@@ -2,8 +2,6 @@
 /// `tree` with neighbours first: a level writes to places that it also reads, so it needs two barriers
 /// (collective/team/fold_pairs.hpp). The plan is tree_plan.hpp.
 
-#include <concepts>
-
 #include "../problem.hpp"
 #include "../tree_plan.hpp"
 
