@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// A thread's part of a square tile of c, as sums in the registers of its lanes. Lane x of thread y has the columns x, x + lanes, ... of the rows y, y + threads, ...
+/// A thread's part of a square tile of c, as sums in the registers of its lanes. Lane x of thread y has the columns x,
+/// x + lanes, ... of the rows y, y + threads, ...
 
 #include <Kokkos_Core.hpp>
 
