@@ -57,16 +57,11 @@ class Tf32Gradients {
   }
 
  private:
-  // The largest magnitudes. No factor may be infinite or round to infinity, because the second term of an infinity is
-  // NaN.
-  struct Magnitudes {
-    double gamma;
-    double beta;
-    double w;
-    double grad_y;
-  };
-  [[nodiscard]] static Magnitudes magnitudes(Exec const& exec,
-                                             InputOn<LayernormLinearBackward, Exec, float> const& input) {
+  // Bounds the error of gradients whose products underflow. The error of q is multiplied by xhat, whose squares add up
+  // to at most H in a row, and, for dx, by gamma and inv_std. The sum is doubled, because further operations round.
+  [[nodiscard]] double lost_by_underflow(Exec const& exec,
+                                         InputOn<LayernormLinearBackward, Exec, float> const& input) const {
+    // No factor may be infinite or round to infinity, because the second term of an infinity is NaN.
     auto const largest_of = [&](auto const& field) {
       auto const largest = static_cast<double>(kernels::largest_magnitude(exec, field));
       if (largest > 0x1p100) {
@@ -74,23 +69,16 @@ class Tf32Gradients {
       }
       return largest;
     };
-    return {.gamma = largest_of(input.gamma),
-            .beta = largest_of(input.beta),
-            .w = largest_of(input.w),
-            .grad_y = largest_of(input.grad_y)};
-  }
-
-  // Bounds the error of gradients whose products underflow. The error of q is multiplied by xhat, whose squares add up
-  // to at most H in a row, and, for dx, by gamma and inv_std. The sum is doubled, because further operations round.
-  [[nodiscard]] double lost_by_underflow(Exec const& exec,
-                                         InputOn<LayernormLinearBackward, Exec, float> const& input) const {
-    Magnitudes const of = magnitudes(exec, input);
+    double const gamma = largest_of(input.gamma);
+    double const beta = largest_of(input.beta);
+    double const w = largest_of(input.w);
+    double const grad_y = largest_of(input.grad_y);
     auto const rows = static_cast<double>(input.rows());
     double const xhat = std::sqrt(static_cast<double>(input.hidden()));
-    double const q = gradients_.products().q.lost_by_underflow(of.grad_y, of.w);
+    double const q = gradients_.products().q.lost_by_underflow(grad_y, w);
     double const dgamma = rows * xhat * q;
-    double const dx = of.gamma / std::sqrt(input.parameters.eps) * (2 + xhat) * q;
-    double const dw = gradients_.products().dw.lost_by_underflow(of.grad_y, of.gamma * xhat + of.beta);
+    double const dx = gamma / std::sqrt(input.parameters.eps) * (2 + xhat) * q;
+    double const dw = gradients_.products().dw.lost_by_underflow(grad_y, gamma * xhat + beta);
     return 2 * std::max({dgamma, dx, dw});
   }
 

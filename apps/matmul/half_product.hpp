@@ -19,6 +19,7 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/tensor_gemm.hpp>
+#include <tessera/table/kernel_plan.hpp>
 
 namespace tessera::matmul {
 
@@ -55,10 +56,10 @@ struct FactorRule<BFloat16, flushes> {
 /// lanes per team.
 template <ExecutionSpace Exec, class Factor, class Product = kernels::TensorGemm<Exec, Factor>,
           int lanes = kernels::TensorGemmTuning<Exec>::Large::lanes>
-class HalfPlan {
+class HalfPlan : public KernelPlan<Product> {
  public:
   HalfPlan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
-      : gemm_(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
+      : HalfPlan::KernelPlan(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
     if (input.parameters.team != 0) {
       throw Skip("a team of " + std::to_string(input.parameters.team) + " threads (a tile is cut for " +
                  std::to_string(lanes) + ")");
@@ -83,11 +84,6 @@ class HalfPlan {
         .relative = of_factors + of_sums * (1 + of_factors), .absolute = small * (1 + of_sums), .rounds_data = rounds};
   }
 
-  void operator()(Exec const& exec, InputOn<Matmul, Exec, float> const& input,
-                  OutputOn<Matmul, Exec, float> const& output) const {
-    gemm_(exec, input.a, input.b, output.c);
-  }
-
   /// A matrix unit makes all sums, so there is no chain of independent roundings; reduced_precision() holds their
   /// error.
   [[nodiscard]] static double rounding_steps() { return 1; }
@@ -98,7 +94,6 @@ class HalfPlan {
  private:
   using Rule = FactorRule<Factor, collective::MatrixUnit<Factor, collective::matrix_lanes<Exec>>::flushes>;
 
-  Product gemm_;
   ReducedPrecision precision_;
 };
 

@@ -16,6 +16,7 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/tf32_gemm.hpp>
+#include <tessera/table/kernel_plan.hpp>
 
 namespace tessera::matmul {
 
@@ -32,10 +33,10 @@ struct Tf32Rule {
 /// Emulates matrix units on hosts, for tests only; the variants skip hosts. Throws Skip for matrices with elements that
 /// the terms do not represent, and on GPUs without matrix units. `Gemm`: a kernel object for floats with `Terms` terms.
 template <ExecutionSpace Exec, int Terms, class Gemm = kernels::Tf32Gemm<Exec, Terms>>
-class Tf32Plan {
+class Tf32Plan : public KernelPlan<Gemm> {
  public:
   Tf32Plan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
-      : gemm_(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
+      : Tf32Plan::KernelPlan(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
     constexpr int lanes = Gemm::Tile::lanes;
     if (input.parameters.team != 0 && input.parameters.team != lanes) {
       throw Skip("a team of " + std::to_string(input.parameters.team) + " threads (a tile is cut for " +
@@ -50,18 +51,11 @@ class Tf32Plan {
     }
   }
 
-  void operator()(Exec const& exec, InputOn<Matmul, Exec, float> const& input,
-                  OutputOn<Matmul, Exec, float> const& output) const {
-    gemm_(exec, input.a, input.b, output.c);
-  }
-
-  [[nodiscard]] double rounding_steps() const { return gemm_.rounding_steps(); }
   [[nodiscard]] ReducedPrecision reduced_precision() const {
-    return {.relative = gemm_.error(), .rounds_data = rounds_data_};
+    return {.relative = this->error(), .rounds_data = rounds_data_};
   }
 
  private:
-  Gemm gemm_;
   bool rounds_data_ = false;
 };
 

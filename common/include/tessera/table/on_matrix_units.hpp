@@ -20,7 +20,7 @@ class OnMatrixUnits : public Launches {
 
   template <class Input, class Output>
   void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] Input const& input,
-                  [[maybe_unused]] Output const& output) const {
+                  [[maybe_unused]] Output const& output) {
     if constexpr (is_gpu<Exec>) Launches::operator()(exec, input, output);
   }
 };
