@@ -16,33 +16,27 @@ struct Flat {
       .name = "flat", .level = Level::range, .summary = "one thread an element of out, the baseline", .lesson = true};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<Embedding, Exec, T> const&) {}
-
-    void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& input,
-                    OutputOn<Embedding, Exec, T> const& output) const {
-      // A 64-bit division takes about a hundred instructions on a GPU.
-      bool const is_narrow = output.out.size() <= std::size_t{std::numeric_limits<std::int32_t>::max()};
-      is_narrow ? enqueue<std::uint32_t>(exec, input, output) : enqueue<std::uint64_t>(exec, input, output);
+  static void run(Exec const& exec, ArrayOn<std::int32_t const**, Exec> const& idx, ArrayOn<T const**, Exec> const& w,
+                  ArrayOn<T***, Exec> const& out) {
+    // A 64-bit division takes about a hundred instructions on a GPU.
+    bool const is_narrow = out.size() <= std::size_t{std::numeric_limits<std::int32_t>::max()};
+    if (is_narrow) {
+      look_up<std::uint32_t>(exec, flat_indices(idx), w, flat_rows(out));
+    } else {
+      look_up<std::uint64_t>(exec, flat_indices(idx), w, flat_rows(out));
     }
+  }
 
-    // Public because CUDA allows no device lambda in a private function.
-    template <class Index>
-    void enqueue(Exec const& exec, InputOn<Embedding, Exec, T> const& input,
-                 OutputOn<Embedding, Exec, T> const& output) const {
-      auto const idx = flat_indices(input.idx);
-      auto const w = input.w;
-      auto const out = flat_rows(output.out);
-      auto const width = static_cast<Index>(w.extent(1));
-      Kokkos::parallel_for(
-          "tessera::embedding::flat::look_up", over<Index>(exec, out.size()), KOKKOS_LAMBDA(Index i) {
-            Index const position = i / width;
-            Index const col = i - position * width;
-            out(position, col) = has_row(w, idx(position)) ? w(idx(position), col) : T(0);
-          });
-    }
-  };
+  template <class Index, class Exec, class Indices, class Table, class Rows>
+  static void look_up(Exec const& exec, Indices const& idx, Table const& w, Rows const& out) {
+    auto const width = static_cast<Index>(w.extent(1));
+    Kokkos::parallel_for(
+        "tessera::embedding::flat::look_up", over<Index>(exec, out.size()), KOKKOS_LAMBDA(Index i) {
+          Index const position = i / width;
+          Index const col = i - position * width;
+          out(position, col) = has_row(w, idx(position)) ? w(idx(position), col) : typename Rows::value_type(0);
+        });
+  }
 };
 
 VariantRows flat() { return rows<Embedding, Flat>(); }

@@ -14,28 +14,21 @@ struct Tile2d {
                                     .summary = "16 x 16 tiles, neighbouring threads on neighbouring positions"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  static void run(Exec const& exec, ArrayOn<std::int32_t const**, Exec> const& sequences,
+                  ArrayOn<T const**, Exec> const& w, ArrayOn<T***, Exec> const& of_sequences) {
     using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
                                          Kokkos::IndexType<std::int64_t>>;
-
-    Plan(Exec const&, InputOn<Embedding, Exec, T> const&) {}
-
-    void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& input,
-                    OutputOn<Embedding, Exec, T> const& output) const {
-      auto const idx = flat_indices(input.idx);
-      auto const w = input.w;
-      auto const out = flat_rows(output.out);
-      if (out.size() == 0) return;
-      using Bounds = typename Policy::point_type;
-      Bounds const end{static_cast<std::int64_t>(out.extent(0)), static_cast<std::int64_t>(out.extent(1))};
-      Kokkos::parallel_for(
-          "tessera::embedding::tile_2d::look_up", Policy(exec, Bounds{0, 0}, end, typename Policy::tile_type{16, 16}),
-          KOKKOS_LAMBDA(std::int64_t position, std::int64_t col) {
-            out(position, col) = has_row(w, idx(position)) ? w(idx(position), col) : T(0);
-          });
-    }
-  };
+    using Bounds = typename Policy::point_type;
+    auto const idx = flat_indices(sequences);
+    auto const out = flat_rows(of_sequences);
+    if (out.size() == 0) return;
+    Bounds const end{static_cast<std::int64_t>(out.extent(0)), static_cast<std::int64_t>(out.extent(1))};
+    Kokkos::parallel_for(
+        "tessera::embedding::tile_2d::look_up", Policy(exec, Bounds{0, 0}, end, typename Policy::tile_type{16, 16}),
+        KOKKOS_LAMBDA(std::int64_t position, std::int64_t col) {
+          out(position, col) = has_row(w, idx(position)) ? w(idx(position), col) : T(0);
+        });
+  }
 };
 
 VariantRows tile_2d() { return rows<Embedding, Tile2d>(); }
