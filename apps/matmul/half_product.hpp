@@ -5,9 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <cstddef>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "factor_facts.hpp"

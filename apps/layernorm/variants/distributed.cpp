@@ -2,8 +2,6 @@
 /// On several ranks: each rank normalises its own rows, with gamma and beta on all ranks. Ranks exchange nothing. The
 /// kernel is kernels/layer_norm.hpp.
 
-#include <type_traits>
-
 #include "../problem.hpp"
 
 #include <tessera/kernels/layer_norm.hpp>

@@ -2,8 +2,6 @@
 /// 8 or 32 lanes share a row; on a GPU a whole team shares a long row. They hold the row in registers from its sum to
 /// its result. The kernel is kernels/layer_norm.hpp.
 
-#include <type_traits>
-
 #include "../problem.hpp"
 
 #include <tessera/kernels/layer_norm.hpp>

@@ -4,8 +4,6 @@
 ///   2. One sweep over x and q makes dx, ln and the column sums of each chunk of rows, which are added in their order.
 ///   3. dw = G^T ln, whose k is split over teams if dw is small.
 
-#include <string>
-
 #include "../problem.hpp"
 #include "../two_stage_gradients.hpp"
 
