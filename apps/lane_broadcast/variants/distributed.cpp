@@ -71,12 +71,12 @@ class OneSegmentOnRanks {
       : ranks_(part.ranks),
         next_(part.ranks, part.input[0][0], {0, looks_behind ? std::size_t{1} : std::size_t{0}}, sizeof(T)),
         own_(part.ranks.block(part.input[0][0])),
-        first_(host("first"), std::min(reach, own_.size())),
-        behind_(host("behind"), next_.behind()),
-        host_head_(host("host_head"), 1),
-        head_(memory("head"), 1),
-        strip_(memory("strip"), 2 * next_.behind()),
-        of_strip_(memory("of_strip"), 2 * next_.behind()),
+        first_(unset("first"), std::min(reach, own_.size())),
+        behind_(unset("behind"), next_.behind()),
+        host_head_(unset("host_head"), 1),
+        head_(unset("head"), 1),
+        strip_(unset("strip"), 2 * next_.behind()),
+        of_strip_(unset("of_strip"), 2 * next_.behind()),
         whole_(kernel(exec, input, own_.size())),
         last_(kernel(exec, input, strip_.size())) {
     next_.lies_at(first_.data(), nullptr, nullptr, behind_.data());
@@ -106,10 +106,9 @@ class OneSegmentOnRanks {
  private:
   using Folded = typename Rule::Folded;
 
-  [[nodiscard]] static auto host(std::string const& name) {
+  [[nodiscard]] static auto unset(std::string const& name) {
     return Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::lane_broadcast::distributed::" + name);
   }
-  [[nodiscard]] static auto memory(std::string const& name) { return host(name); }
   [[nodiscard]] Kernel kernel(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input, std::size_t n) const {
     OfGivenHead<Rule> rule;
     rule.head = head_.data();
