@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <string>
 
 #include "problem.hpp"
 
@@ -16,22 +17,20 @@
 
 namespace tessera::softmax {
 
-/// \tparam Variant has a member `label`, the name of the launch
-/// \tparam Fold folds the values of a team's threads in scratch into the first value: Fold()(team, values, n, op)
-template <class Variant, ExecutionSpace Exec, class T, class Fold>
+/// \tparam Variant its `fold(team, values, n, op)` folds the values of a team's threads in scratch into the first value
+template <class Variant, ExecutionSpace Exec, class T>
 class TreePlan {
  public:
   using Teams = Kokkos::TeamPolicy<Exec>;
   using Member = typename Teams::member_type;
   using Values = ScratchView<T*, Exec>;
-  using Input = InputOn<Softmax, Exec, T>;
-  using Output = OutputOn<Softmax, Exec, T>;
 
-  TreePlan(Exec const& exec, Input const& input)
+  TreePlan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
       : threads_(kernels::team_size(exec, input.parameters.team)),
         count_(Softmax::terms({{input.x.extent(0), input.x.extent(1)}}, input.parameters)) {}
 
-  void operator()(Exec const& exec, Input const& input, Output const& output) const {
+  void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& input,
+                  OutputOn<Softmax, Exec, T> const& output) const {
     auto const x = groups_of(input.x, input.parameters);
     auto const y = groups_of(output.y, input.parameters);
     auto const count = count_;
@@ -39,13 +38,13 @@ class TreePlan {
     if (x.size() == 0) return;
     Teams const teams(exec, league_of(x.extent(columns ? 1 : 0)), threads_);
     Kokkos::parallel_for(
-        Variant::label, with_scratch(teams, Values::shmem_size(threads_)), KOKKOS_LAMBDA(Member const& team) {
+        label_, with_scratch(teams, Values::shmem_size(threads_)), KOKKOS_LAMBDA(Member const& team) {
           Values const of_threads(team.team_scratch(0), team.team_size());
           int const group = team.league_rank();
           auto const at = [&](std::size_t k) { return columns ? x(k, group) : x(group, k); };
           auto const folded = [&](T const& of_thread, auto const& op) {
             of_threads(team.team_rank()) = of_thread;
-            Fold()(team, of_threads, team.team_size(), op);
+            Variant::fold(team, of_threads, team.team_size(), op);
             T const result = of_threads(0);
             leave_scratch(team);  // before the next tree's values are written
             return result;
@@ -69,6 +68,7 @@ class TreePlan {
   }
 
  private:
+  std::string label_ = "tessera::softmax::" + std::string(Variant::info.name) + "::groups";
   int threads_;
   std::size_t count_;  // elements per group
 };

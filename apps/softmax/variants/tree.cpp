@@ -14,17 +14,14 @@ struct Tree {
   static constexpr VariantInfo info{.name = "tree",
                                     .level = Level::team,
                                     .summary = "a team a group, its threads' maxima and sums folded in scratch"};
-  static constexpr char const* label = "tessera::softmax::tree::groups";
 
-  struct Fold {
-    template <class Team, class Values, class Op>
-    KOKKOS_FUNCTION void operator()(Team const& team, Values const& values, int n, Op const& op) const {
-      team::fold_halves(team, values, n, op);
-    }
-  };
+  template <class Team, class Values, class Op>
+  KOKKOS_FUNCTION static void fold(Team const& team, Values const& values, int n, Op const& op) {
+    team::fold_halves(team, values, n, op);
+  }
 
   template <ExecutionSpace Exec, std::floating_point T>
-  using Plan = TreePlan<Tree, Exec, T, Fold>;
+  using Plan = TreePlan<Tree, Exec, T>;
 };
 
 VariantRows tree() { return rows<Softmax, Tree>(); }

@@ -14,17 +14,14 @@ struct TreePairs {
   static constexpr VariantInfo info{.name = "tree_pairs",
                                     .level = Level::team,
                                     .summary = "the same, neighbours first: read, barrier, write, barrier"};
-  static constexpr char const* label = "tessera::softmax::tree_pairs::groups";
 
-  struct Fold {
-    template <class Team, class Values, class Op>
-    KOKKOS_FUNCTION void operator()(Team const& team, Values const& values, int n, Op const& op) const {
-      team::fold_pairs(team, values, n, op);
-    }
-  };
+  template <class Team, class Values, class Op>
+  KOKKOS_FUNCTION static void fold(Team const& team, Values const& values, int n, Op const& op) {
+    team::fold_pairs(team, values, n, op);
+  }
 
   template <ExecutionSpace Exec, std::floating_point T>
-  using Plan = TreePlan<TreePairs, Exec, T, Fold>;
+  using Plan = TreePlan<TreePairs, Exec, T>;
 };
 
 VariantRows tree_pairs() { return rows<Softmax, TreePairs>(); }
