@@ -29,14 +29,11 @@ struct StoredScores {
           keys_(static_cast<double>(in.k.extent(0))),
           scores_(allocate_scores<Exec, T>(in)) {}
 
-    void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& in,
-                    OutputOn<Attention, Exec, T> const& to) const {
-      auto const q = in.q;
-      auto const k = in.k;
-      auto const v = in.v;
-      auto const out = to.out;
+    void operator()(Exec const& exec, ArrayOn<T const**, Exec> const& q, ArrayOn<T const**, Exec> const& k,
+                    ArrayOn<T const**, Exec> const& v, ArrayOn<T**, Exec> const& out,
+                    Attention::Parameters const& parameters) const {
       auto const score = scores_;
-      T const scale = static_cast<T>(in.parameters.scale);
+      T const scale = static_cast<T>(parameters.scale);
       if (k.extent(0) == 0) return Kokkos::deep_copy(exec, out, T(0));
       Kokkos::parallel_for(
           "tessera::attention::stored_scores::scores",

@@ -22,11 +22,9 @@ struct Plain {
    public:
     Plan(Exec const&, InputOn<Butterfly, Exec, T> const& input) : shape_(Butterfly::shape_of(input)) {}
 
-    void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
-                    OutputOn<Butterfly, Exec, T> const& output) const {
-      auto const in = input.in;
-      auto const out = output.out;
-      auto const op = input.parameters.op;
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<T*, Exec> const& out,
+                    Parameters const& parameters) const {
+      auto const op = parameters.op;
       std::size_t const n = shape_.n;
       // The pairs of a whole array are segments of two.
       std::size_t const length = shape_.segment > 0 ? shape_.segment : 2;

@@ -24,13 +24,11 @@ struct Distributed {
                  input.parameters.team, "tessera::histogram::distributed"),
           words_("tessera::histogram::distributed::words", static_cast<std::size_t>(input.parameters.bins) + 1) {}
 
-    void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& input,
-                    OutputOn<Histogram, Exec, T> const& output) const {
-      count_(exec, input.in, output.counts, output.outside);
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<std::int64_t*, Exec> const& counts,
+                    ArrayOn<std::int64_t, Exec> const& outside) const {
+      count_(exec, in, counts, outside);
       if (ranks_.count() == 1) return;
       auto const words = words_;
-      auto const counts = output.counts;
-      auto const outside = output.outside;
       std::size_t const bins = counts.size();
       auto const all = over(exec, bins + 1);
       Kokkos::parallel_for(

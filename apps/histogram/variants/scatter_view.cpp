@@ -28,12 +28,9 @@ struct ScatterView {
         : total_("tessera::histogram::scatter_view::total", static_cast<std::size_t>(input.parameters.bins) + 1),
           scatter_(exec, total_) {}
 
-    void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& input,
-                    OutputOn<Histogram, Exec, T> const& output) {
-      auto const in = input.in;
-      auto const counts = output.counts;
-      auto const outside = output.outside;
-      auto const bin_of = input.parameters.template rule<T>();
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<std::int64_t*, Exec> const& counts,
+                    ArrayOn<std::int64_t, Exec> const& outside, Parameters const& parameters) {
+      auto const bin_of = parameters.template rule<T>();
       Total total = total_;  // contribute takes no constant
       Scatter const scatter = scatter_;
       auto const bins = over(exec, total.extent(0));

@@ -26,15 +26,12 @@ struct TeamPerRow {
           threads_(kernels::team_size(exec, input.parameters.team, lanes)),
           steps_(steps_of_sum(static_cast<double>(input.x.extent(1)), threads_ * lanes) + 10) {}
 
-    void operator()(Exec const& exec, InputOn<Layernorm, Exec, T> const& input,
-                    OutputOn<Layernorm, Exec, T> const& output) const {
+    void operator()(Exec const& exec, ArrayOn<T const**, Exec> const& x, ArrayOn<T const*, Exec> const& gamma,
+                    ArrayOn<T const*, Exec> const& beta, ArrayOn<T**, Exec> const& y,
+                    Layernorm::Parameters const& parameters) const {
       using Policy = Kokkos::TeamPolicy<Exec>;
-      auto const x = input.x;
-      auto const gamma = input.gamma;
-      auto const beta = input.beta;
-      auto const y = output.y;
       using A = Arithmetic<T>;
-      auto const eps = static_cast<A>(input.parameters.eps);
+      auto const eps = static_cast<A>(parameters.eps);
       if (rows_ == 0) return;
       Kokkos::parallel_for(
           "tessera::layernorm::team_per_row::rows", Policy(exec, rows_, threads_, lanes),

@@ -32,15 +32,12 @@ struct Welford {
           league_(league_of(tiles_of(input.x.extent(0), static_cast<std::size_t>(threads_)))),
           hidden_(input.x.extent(1)) {}
 
-    void operator()(Exec const& exec, InputOn<Layernorm, Exec, T> const& input,
-                    OutputOn<Layernorm, Exec, T> const& output) const {
+    void operator()(Exec const& exec, ArrayOn<T const**, Exec> const& x, ArrayOn<T const*, Exec> const& gamma,
+                    ArrayOn<T const*, Exec> const& beta, ArrayOn<T**, Exec> const& y,
+                    Layernorm::Parameters const& parameters) const {
       using Policy = Kokkos::TeamPolicy<Exec>;
-      auto const x = input.x;
-      auto const gamma = input.gamma;
-      auto const beta = input.beta;
-      auto const y = output.y;
       using A = Arithmetic<T>;
-      auto const eps = static_cast<A>(input.parameters.eps);
+      auto const eps = static_cast<A>(parameters.eps);
       if (league_ == 0) return;
       Kokkos::parallel_for(
           "tessera::layernorm::welford::rows", Policy(exec, league_, threads_, vector_length),

@@ -30,21 +30,14 @@ struct FusedAtomic {
         : threads_(kernels::team_size(exec, input.parameters.team, lanes)),
           league_(league_of(tiles_of(input.rows(), rows_of_team))) {}
 
-    void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input,
-                    OutputOn<LayernormLinearBackward, Exec, T> const& output) const {
+    void operator()(Exec const& exec, ArrayOn<T const**, Exec> const& x, ArrayOn<T const*, Exec> const& gamma,
+                    ArrayOn<T const*, Exec> const& beta, ArrayOn<T const**, Exec> const& w,
+                    ArrayOn<T const**, Exec> const& grad_y, ArrayOn<T**, Exec> const& dx,
+                    ArrayOn<T*, Exec> const& dgamma, ArrayOn<T*, Exec> const& dbeta, ArrayOn<T**, Exec> const& dw,
+                    ArrayOn<T*, Exec> const& dbias, LayernormLinearBackward::Parameters const& parameters) const {
       using Policy = Kokkos::TeamPolicy<Exec>;
       using Statistics = ScratchView<T*, Exec>;
-      auto const x = input.x;
-      auto const gamma = input.gamma;
-      auto const beta = input.beta;
-      auto const w = input.w;
-      auto const grad_y = input.grad_y;
-      auto const dx = output.dx;
-      auto const dgamma = output.dgamma;
-      auto const dbeta = output.dbeta;
-      auto const dw = output.dw;
-      auto const dbias = output.dbias;
-      auto const eps = static_cast<T>(input.parameters.eps);
+      auto const eps = static_cast<T>(parameters.eps);
       Kokkos::deep_copy(exec, dgamma, T(0));  // teams add to these
       Kokkos::deep_copy(exec, dbeta, T(0));
       Kokkos::deep_copy(exec, dw, T(0));

@@ -40,11 +40,8 @@ struct Scratch {
                Staged::shmem_size(input.b.extent(0), input.b.extent(1));
     }
 
-    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
-                    OutputOn<Matmul, Exec, T> const& output) const {
-      auto const a = input.a;
-      auto const b = input.b;
-      auto const c = output.c;
+    void operator()(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T const**, Exec> const& b,
+                    ArrayOn<T**, Exec> const& c) const {
       if (c.size() == 0) return;
       int const m = static_cast<int>(a.extent(0));
       int const n = static_cast<int>(b.extent(1));

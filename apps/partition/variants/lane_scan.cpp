@@ -43,11 +43,8 @@ struct LaneScan {
       league_ = league_of(tiles_of(input.parameters.segments(input.in.extent(0)), threads_));
     }
 
-    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
-                    OutputOn<Partition, Exec, T> const& output) const {
-      auto const in = input.in;
-      auto const values = output.values;
-      auto const left_count = output.left_count;
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<T*, Exec> const& values,
+                    ArrayOn<std::int64_t*, Exec> const& left_count) const {
       auto const is_left = is_left_;
       auto const length = length_;
       Kokkos::parallel_for(

@@ -29,17 +29,14 @@ struct ScanScatter {
       before_ = Counts("tessera::partition::scan_scatter::before", n + 1);  // zeros: before(0) stays 0
     }
 
-    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
-                    OutputOn<Partition, Exec, T> const& output) const {
-      LessThanPivot<T> const is_left(input.parameters.pivot);
-      auto const in = input.in;
-      auto const values = output.values;
-      auto const left_count = output.left_count;
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<T*, Exec> const& values,
+                    ArrayOn<std::int64_t*, Exec> const& left_count, Parameters const& parameters) const {
+      LessThanPivot<T> const is_left(parameters.pivot);
       auto const before = before_;  // before(i), i <= n: number of left elements before element i
-      bool const reversed = input.parameters.reversed;
+      bool const reversed = parameters.reversed;
       std::size_t const n = in.extent(0);
       std::size_t const segments = left_count.extent(0);
-      std::size_t const length = input.parameters.segment == 0 ? std::max<std::size_t>(1, n) : input.parameters.segment;
+      std::size_t const length = parameters.segment == 0 ? std::max<std::size_t>(1, n) : parameters.segment;
       collective::Divider const segment_of(length);
 
       Kokkos::parallel_scan(

@@ -33,9 +33,8 @@ struct ThreeStep {
       if (!plain) throw Skip("three_step is for inclusive sums without --segment and --totals");
     }
 
-    void operator()(Exec const& exec, Input const& input, OutputOn<PrefixSum, Exec, T> const& output) const {
-      auto const in = input.in;
-      auto const out = output.out;
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<T*, Exec> const& out,
+                    ArrayOn<T*, Exec> const&) const {
       auto const before_tile = totals;
       std::size_t const n = in.extent(0), size = tile;
       Kokkos::parallel_for(

@@ -51,10 +51,10 @@ struct Online {
     using Scratch = typename Exec::scratch_memory_space;
     using Teams = Kokkos::TeamPolicy<Exec>;
     using Sum = collective::OnlineSum<T>;
-    using Input = InputOn<Softmax, Exec, T>;
-    using Output = OutputOn<Softmax, Exec, T>;
+    using Matrix = ArrayOn<T const**, Exec>;
+    using Result = ArrayOn<T**, Exec>;
 
-    Plan(Exec const& exec, Input const& input)
+    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
         : axis_(input.parameters.axis),
           lanes_(kernels::lanes_for<Exec>(input.x.extent(1))),
           threads_(kernels::team_size(exec, input.parameters.team, lanes_)),
@@ -63,16 +63,15 @@ struct Online {
                  Softmax::rounding_steps({{input.x.extent(0), input.x.extent(1)}}, input.parameters)),
           sum_("tessera::softmax::online::sum") {}
 
-    void operator()(Exec const& exec, Input const& input, Output const& output) const {
-      if (input.x.size() == 0) return;
-      if (axis_ == Axis::all) of_all(exec, input, output);
-      if (axis_ == Axis::rows) of_rows(exec, input, output);
-      if (axis_ == Axis::cols) of_columns(exec, input, output);
+    void operator()(Exec const& exec, Matrix const& x, Result const& y, Softmax::Parameters const& parameters) const {
+      if (x.size() == 0) return;
+      if (axis_ == Axis::all) of_row(exec, groups_of(x, parameters), groups_of(y, parameters));
+      if (axis_ == Axis::rows) of_rows(exec, x, y);
+      if (axis_ == Axis::cols) of_columns(exec, x, y);
     }
 
-    void of_all(Exec const& exec, Input const& input, Output const& output) const {
-      auto const x = groups_of(input.x, input.parameters);  // one row
-      auto const y = groups_of(output.y, input.parameters);
+    template <class Row, class ResultRow>
+    void of_row(Exec const& exec, Row const& x, ResultRow const& y) const {
       auto const sum = sum_;
       auto const elements = over(exec, x.extent(1));
       Kokkos::parallel_reduce(
@@ -84,9 +83,7 @@ struct Online {
           });
     }
 
-    void of_rows(Exec const& exec, Input const& input, Output const& output) const {
-      auto const x = input.x;
-      auto const y = output.y;
+    void of_rows(Exec const& exec, Matrix const& x, Result const& y) const {
       Kokkos::parallel_for(
           "tessera::softmax::online::rows", Teams(exec, league_, threads_, lanes_),
           KOKKOS_LAMBDA(typename Teams::member_type const& team) {
@@ -101,9 +98,7 @@ struct Online {
           });
     }
 
-    void of_columns(Exec const& exec, Input const& input, Output const& output) const {
-      auto const x = input.x;
-      auto const y = output.y;
+    void of_columns(Exec const& exec, Matrix const& x, Result const& y) const {
       Kokkos::parallel_for(
           "tessera::softmax::online::columns", over(exec, x.extent(1)), KOKKOS_LAMBDA(std::size_t c) {
             Sum sum;

@@ -24,10 +24,10 @@ struct ThreePass {
    public:
     using Memory = typename Exec::memory_space;
     using Teams = Kokkos::TeamPolicy<Exec>;
-    using Input = InputOn<Softmax, Exec, T>;
-    using Output = OutputOn<Softmax, Exec, T>;
+    using Matrix = ArrayOn<T const**, Exec>;
+    using Result = ArrayOn<T**, Exec>;
 
-    Plan(Exec const& exec, Input const& input)
+    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
         : axis_(input.parameters.axis),
           lanes_(kernels::lanes_for<Exec>(input.x.extent(1))),
           threads_(kernels::team_size(exec, input.parameters.team, lanes_)),
@@ -35,16 +35,15 @@ struct ThreePass {
           max_("tessera::softmax::three_pass::max"),
           sum_("tessera::softmax::three_pass::sum") {}
 
-    void operator()(Exec const& exec, Input const& input, Output const& output) const {
-      if (input.x.size() == 0) return;
-      if (axis_ == Axis::all) of_all(exec, input, output);
-      if (axis_ == Axis::rows) of_rows(exec, input, output);
-      if (axis_ == Axis::cols) of_columns(exec, input, output);
+    void operator()(Exec const& exec, Matrix const& x, Result const& y, Softmax::Parameters const& parameters) const {
+      if (x.size() == 0) return;
+      if (axis_ == Axis::all) of_row(exec, groups_of(x, parameters), groups_of(y, parameters));
+      if (axis_ == Axis::rows) of_rows(exec, x, y);
+      if (axis_ == Axis::cols) of_columns(exec, x, y);
     }
 
-    void of_all(Exec const& exec, Input const& input, Output const& output) const {
-      auto const x = groups_of(input.x, input.parameters);  // one row
-      auto const y = groups_of(output.y, input.parameters);
+    template <class Row, class ResultRow>
+    void of_row(Exec const& exec, Row const& x, ResultRow const& y) const {
       auto const max = max_;
       auto const sum = sum_;
       auto const elements = over(exec, x.extent(1));
@@ -62,9 +61,7 @@ struct ThreePass {
           KOKKOS_LAMBDA(std::size_t i) { y(0, i) = Kokkos::exp(x(0, i) - max()) / sum(); });
     }
 
-    void of_rows(Exec const& exec, Input const& input, Output const& output) const {
-      auto const x = input.x;
-      auto const y = output.y;
+    void of_rows(Exec const& exec, Matrix const& x, Result const& y) const {
       Kokkos::parallel_for(
           "tessera::softmax::three_pass::rows", Teams(exec, league_, threads_, lanes_),
           KOKKOS_LAMBDA(typename Teams::member_type const& team) {
@@ -84,9 +81,7 @@ struct ThreePass {
           });
     }
 
-    void of_columns(Exec const& exec, Input const& input, Output const& output) const {
-      auto const x = input.x;
-      auto const y = output.y;
+    void of_columns(Exec const& exec, Matrix const& x, Result const& y) const {
       Kokkos::parallel_for(
           "tessera::softmax::three_pass::columns", over(exec, x.extent(1)), KOKKOS_LAMBDA(std::size_t c) {
             T max = x(0, c);
