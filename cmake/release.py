@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the archive of a release and a Spack recipe for it. The archive has the same bytes whenever it is made.
+"""Makes the archive of a release and a Spack recipe for it. The archive has the same bytes whenever and wherever
+it is made: it is not compressed.
 
     cmake/release.py           writes into build/releases, from the last commit:
                                  tessera-<version>.tar.gz
@@ -14,15 +15,17 @@ archive beside itself.
 """
 
 import argparse
-import gzip
+import ast
 import hashlib
 import io
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
+import zlib
 
 DATE = 1767225600  # 2026-01-01
 HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -65,19 +68,43 @@ def archive_of(root, version, commit):
                 entry.mode = 0o755 if entry.mode & 0o100 or entry.isdir() else 0o644
                 entry.pax_headers = {}
                 new.addfile(entry, old.extractfile(entry) if entry.isreg() else None)
-    packed = io.BytesIO()
-    with gzip.GzipFile(filename="", fileobj=packed, mode="wb", mtime=0) as file:
-        file.write(plain.getvalue())
-    return packed.getvalue()
+    return stored(plain.getvalue())
+
+
+def stored(data):
+    """Returns a gzip file that holds the data in stored blocks (RFC 1951, 3.2.4). Compressed blocks would depend on the
+    zlib of the machine, and the checksum with them."""
+    parts = [b"\x1f\x8b\x08\0\0\0\0\0\0\xff"]
+    for begin in range(0, len(data), 65535):
+        block = data[begin : begin + 65535]
+        is_last = begin + len(block) == len(data)
+        parts += [struct.pack("<BHH", is_last, len(block), 65535 - len(block)), block]
+    parts.append(struct.pack("<II", zlib.crc32(data), len(data) % 2**32))
+    return b"".join(parts)
+
+
+def versions_of(recipe):
+    """Returns the statements `version(...)` of a recipe, in any form that Spack accepts."""
+    try:
+        nodes = list(ast.walk(ast.parse(recipe)))
+    except SyntaxError as error:
+        raise UserError(f"package.py is not Python (line {error.lineno}: {error.msg}); mend it") from error
+    calls = [node.value for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
+    return [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "version"]
 
 
 def recipe_of(text, version, checksum):
-    """Returns the tracked recipe's text as the recipe of one release: no branch, and the archive is beside it."""
-    for old, new in (
-        (r' *version\("main", .*\n', f'    version("{version}", sha256="{checksum}")\n'),
-        (r" *git = here\n", ""),
-        (r'releases = here \+ "/build/releases"', "releases = here"),
-    ):
+    """Returns the tracked recipe's text as the recipe of one release: it has no other version, and the archive is
+    beside it."""
+    lines = text.splitlines(keepends=True)
+    found = versions_of(text)
+    if not found:
+        raise UserError("package.py has no version(...); mend it")
+    for call in reversed(found):
+        lines[call.lineno - 1 : call.end_lineno] = []
+    lines.insert(found[0].lineno - 1, f'    version("{version}", sha256="{checksum}")\n')
+    text = "".join(lines)
+    for old, new in ((r" *git = here\n", ""), (r'releases = here \+ "/build/releases"', "releases = here")):
         text, count = re.subn(old, new, text)
         if count != 1:
             raise UserError(
@@ -89,7 +116,16 @@ def recipe_of(text, version, checksum):
 def complaints(root, recipe):
     """Returns a line for each version of the tracked recipe that is not the archive of its tag."""
     found = []
-    for version, checksum in re.findall(r'version\("([0-9.]+)", sha256="([^"]*)"\)', recipe):
+    for call in versions_of(recipe):
+        try:
+            words = [ast.literal_eval(word) for word in call.args]
+            named = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+        except ValueError:
+            found.append(f"package.py, line {call.lineno}: a version that is not written out; write its words as texts")
+            continue
+        if "branch" in named:
+            continue
+        version, checksum = words[0], named.get("sha256", words[1] if len(words) > 1 else None)
         if not is_tagged(root, version):
             found.append(
                 f"package.py names {version} (there is no tag v{version}); set the tag, fetch it or remove the line"

@@ -1,8 +1,10 @@
 """cmake/release.py in a mock checkout: the archive, the recipe beside it, and the versions of the tracked recipe."""
 
+import gzip
 import hashlib
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -91,6 +93,22 @@ class Release(unittest.TestCase):
                              {"tessera-1.2.3/CMakeLists.txt": 0o644, "tessera-1.2.3/run": 0o755,
                               "tessera-1.2.3/.gitattributes": 0o644})  # fmt: skip
 
+    def test_the_same_bytes_on_every_machine(self):
+        """Compressed blocks would depend on the machine's zlib: the archive has only stored ones."""
+        self.write("CMakeLists.txt", "project(tessera VERSION 1.2.3 LANGUAGES CXX)\n" + "# a comment\n" * 10000)
+        self.commit("2026-02-03T04:05:06Z")
+        self.release()
+        data = self.archive()
+        tar = gzip.decompress(data)
+        self.assertGreater(len(tar), 65535)  # more than one block
+        places, at = [], 10
+        while at < len(data) - 8:
+            kind, length, complement = struct.unpack_from("<BHH", data, at)
+            self.assertEqual((kind, length ^ complement), (int(at + 5 + length == len(data) - 8), 0xFFFF))
+            places.append(data[at + 5 : at + 5 + length])
+            at += 5 + length
+        self.assertEqual(b"".join(places), tar)
+
     def test_neither_the_day_nor_the_recipe_is_in_it(self):
         self.release()
         first = self.archive()
@@ -120,6 +138,38 @@ class Release(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
         self.assertIn("a checksum for 1.2.3 (not that", result.stderr)
 
+    def test_every_form_of_a_version(self):
+        self.git("tag", "v1.2.3")
+        checksum = self.release().stdout.split()[1]
+        forms = (
+            'version("1.2.3", sha256="{}")',
+            "version('1.2.3', sha256='{}', preferred=True)",
+            'version(\n        "1.2.3",\n        deprecated=True,\n        sha256="{}",\n    )',
+            'version("1.2.3", "{}")',
+        )
+        for form in forms:
+            self.write("package.py", RECIPE + "    " + form.format(checksum) + "\n")
+            self.assertEqual(self.release("--check").returncode, 0, form)
+            # The recipe of the release names it once.
+            self.assertEqual(self.release().returncode, 0, form)
+            self.assertEqual(self.text(self.released("package.py")).count("version("), 1, form)
+            self.write("package.py", RECIPE + "    " + form.format("0123") + "\n")
+            result = self.release("--check")
+            self.assertEqual(result.returncode, 1, form)
+            self.assertIn("a checksum for 1.2.3 (not that", result.stderr)
+        self.write("package.py", RECIPE + '    version("1.2.3")\n')
+        self.assertIn("a checksum for 1.2.3 (not that", self.release("--check").stderr)
+        self.write("package.py", RECIPE + "    version(number)\n")
+        self.assertIn("line 6: a version that is not written out", self.release("--check").stderr)
+
+    def test_the_next_release(self):
+        """Its recipe names only itself, because only its archive is beside it."""
+        self.write("package.py", RECIPE + '    version("1.2.2", sha256="0123")\n')
+        checksum = self.release().stdout.split()[1]
+        recipe = self.text(self.released("package.py"))
+        self.assertEqual(recipe.count("version("), 1)
+        self.assertIn(f'    version("1.2.3", sha256="{checksum}")\n', recipe)
+
     def test_a_version_is_released_once(self):
         self.git("tag", "v1.2.3")
         result = self.release()
@@ -134,7 +184,11 @@ class Release(unittest.TestCase):
         self.write("package.py", "class Tessera:\n    pass\n")
         result = self.release()
         self.assertEqual((result.returncode, result.stderr.count("\n")), (2, 1))
-        self.assertIn("package.py has 0 lines", result.stderr)
+        self.assertIn("package.py has no version(...)", result.stderr)
+        self.write("package.py", RECIPE.replace("git = here", "git = there"))
+        self.assertIn("package.py has 0 lines", self.release().stderr)
+        self.write("package.py", "class Tessera\n")
+        self.assertIn("package.py is not Python (line 1", self.release("--check").stderr)
         self.write("CMakeLists.txt", "project(tessera)\n")
         self.commit("2027-01-01T00:00:00Z")
         self.assertIn("has no version", self.release().stderr)
