@@ -114,6 +114,18 @@ class Walkthroughs(unittest.TestCase):
             with open(os.path.join(ROOT, "docs", "walkthroughs", name + ".md"), encoding="utf-8") as file:
                 self.assertTrue(walkthroughs.blocks_of(file.read()), name)
 
+    def test_the_loader_of_any_architecture(self):
+        for name in ("x86_64-linux-gnu/ld-linux-x86-64.so.2", "aarch64-linux-gnu/ld-linux-aarch64.so.1",
+                     "powerpc64le-linux-gnu/ld64.so.2"):  # fmt: skip
+            with tempfile.TemporaryDirectory() as root:
+                with self.assertRaisesRegex(walkthroughs.UserError, "has 0 dynamic loaders"):
+                    walkthroughs.loader_of(root)
+                path = os.path.join(root, "usr", "lib", name)
+                os.makedirs(os.path.dirname(path))
+                for file in (path, os.path.join(os.path.dirname(path), "libc.so.6")):
+                    open(file, "w", encoding="utf-8").close()
+                self.assertEqual(walkthroughs.loader_of(root), path)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -25,7 +25,6 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGES = os.path.join(ROOT, "docs", "walkthroughs")
 BLOCK = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LIBRARIES = ("usr/lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/hdf5/serial")
 
 
 class UserError(Exception):
@@ -53,10 +52,19 @@ def script_of(text, plot):
     return "\n".join(lines) + "\n"
 
 
-def wrap(program, path, root):
-    """Writes a script that starts a program with the loader and the libraries of a root."""
-    loader = os.path.join(root, "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2")
-    libraries = ":".join(os.path.join(root, folder) for folder in LIBRARIES)
+def loader_of(root):
+    """Returns the dynamic loader of a Debian root, which lies in the folder of its architecture's libraries."""
+    found = glob.glob(os.path.join(root, "usr/lib/*-linux-gnu/ld*.so.[0-9]"))
+    if len(found) != 1:
+        raise UserError(f"{root} has {len(found)} dynamic loaders in usr/lib/*-linux-gnu (a Debian root has one); "
+                        "name the root that the programs were built in")  # fmt: skip
+    return found[0]
+
+
+def wrap(program, path, loader):
+    """Writes a script that starts a program with a loader and the libraries beside it."""
+    folder = os.path.dirname(loader)
+    libraries = f"{folder}:{os.path.join(folder, 'hdf5/serial')}"
     words = [loader, "--argv0", path, "--library-path", libraries, program]
     with open(path, "w", encoding="utf-8") as file:
         file.write(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
@@ -68,7 +76,7 @@ def fill_bin(folder, options):
     for program in glob.glob(os.path.join(os.path.abspath(options.bin), "*")):
         path = os.path.join(folder, os.path.basename(program))
         if options.libraries_of:
-            wrap(program, path, options.libraries_of)
+            wrap(program, path, loader_of(options.libraries_of))
         else:
             os.symlink(program, path)
     if not os.path.exists(os.path.join(folder, "tessera-plot")):
