@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../apps/harness.hpp"
@@ -58,7 +59,15 @@ class PlantedMistakes : public ::testing::Test {
   static void TearDownTestSuite() { planted_case.reset(); }
 };
 
-/// Judges the rows of `variant`, as the driver does, without a mistake and with each of `mistakes`. \param given_size 0: the usual
+/// Returns true if the driver's comparison failed the row, and not an exception or a failed launch.
+[[nodiscard]] inline bool is_seen(RowReport const& report) {
+  auto const begins = [&](std::string_view words) { return report.reason.starts_with(words); };
+  return report.status == Status::failed &&
+         (begins("first launch: ") || begins("after ") || begins("the last launch gave other bits"));
+}
+
+/// Judges the rows of `variant`, as the driver does, without a mistake and with each of `mistakes`: only a failed comparison counts.
+/// \param given_size 0: the usual
 inline void expect_planted_seen(App const& app, VariantRows const& variant, std::vector<int> mistakes,
                                 ParameterMap const& given, std::size_t given_size, Spaces spaces) {
   mistakes.insert(mistakes.begin(), 0);
@@ -78,9 +87,9 @@ inline void expect_planted_seen(App const& app, VariantRows const& variant, std:
           tessera::run_row(row, *at.problem_case, at.oracle, once, RowReport{}, [] { return false; }, {}, verified);
       planted::chosen_mistake = 0;
       ASSERT_TRUE(report);
-      Status const expected = mistake == 0 ? Status::passed : Status::failed;
-      EXPECT_EQ(name_of(report->status), name_of(expected))
-          << name_of(app, row) << ", mistake " << mistake << ": " << report->reason << " (" << report->note << ")";
+      EXPECT_TRUE(mistake == 0 ? report->status == Status::passed : is_seen(*report))
+          << name_of(app, row) << ", mistake " << mistake << ": " << name_of(report->status) << ", " << report->reason
+          << " (" << report->note << ")";
     }
     at.problem_case->release_device_input();
     ++tried;
