@@ -48,6 +48,12 @@ inline int chosen_mistake = 0;
   return begin >= n / 10 * 9;
 }
 
+/// True for a late tile of a kernel whose teams take one tile each, if they hold more than a million elements: not for the tiles' totals.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_late_tile(auto const& team, std::size_t tile) {
+  auto const tiles = static_cast<std::size_t>(team.league_size());
+  return static_cast<std::size_t>(team.league_rank()) == tiles / 10 * 9 && tiles * tile > 1000000;
+}
+
 /// True on one of several ranks: the last but one, which others need.
 [[nodiscard]] inline bool is_late(tessera::ranks::Ranks const& ranks) { return ranks.rank() == ranks.count() - 2; }
 
