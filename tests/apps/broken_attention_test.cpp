@@ -92,20 +92,17 @@ struct OneQuery {
 
 template <Mistake mistake, bool bfloat16 = false>
 struct Broken {
-  static constexpr VariantInfo info{.name = "broken", .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T> && (!bfloat16 || std::same_as<T, float>)
-  struct Plan {
-    Plan(Exec const&, InputOn<Attention, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& in,
-                    OutputOn<Attention, Exec, T> const& out) const {
-      Kokkos::parallel_for("tessera::tests::broken_attention", over(exec, in.q.extent(0)),
-                           OneQuery<T, mistake, bfloat16>{
-                               in.q.data(), in.k.data(), in.v.data(), out.out.data(), static_cast<int>(in.k.extent(0)),
-                               static_cast<int>(in.q.extent(1)), static_cast<T>(in.parameters.scale)});
-    }
-    [[nodiscard]] ReducedPrecision reduced_precision() const { return {.bfloat16_factors = bfloat16}; }
-  };
+  void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& in,
+                  OutputOn<Attention, Exec, T> const& out) const {
+    Kokkos::parallel_for(
+        "tessera::tests::broken_attention", Kokkos::RangePolicy<Exec>(exec, 0, static_cast<int>(in.q.extent(0))),
+        OneQuery<T, mistake, bfloat16>{in.q.data(), in.k.data(), in.v.data(), out.out.data(),
+                                       static_cast<int>(in.k.extent(0)), static_cast<int>(in.q.extent(1)),
+                                       static_cast<T>(in.parameters.scale)});
+  }
+  [[nodiscard]] ReducedPrecision reduced_precision() const { return {.bfloat16_factors = bfloat16}; }
 };
 
 ParameterMap const small{{"dim", std::int64_t{5}}, {"queries", std::int64_t{3}}, {"scale", 0.7}};
@@ -113,30 +110,30 @@ constexpr std::size_t size = 5 * 53;
 
 // That the kernel is right where nothing is wrong with it: else the tests below say nothing.
 TEST(BrokenAttention, IsRightWithoutAMistake) {
-  testing::expect_right<Attention, Broken<Mistake::none>>(size, small, 2);
+  testing::expect_right<Attention>(Broken<Mistake::none>{}, size, small, 2);
 }
 TEST(BrokenAttention, NoRescaling) {
-  testing::expect_caught<Attention, Broken<Mistake::no_rescaling>>(size, small, "out");
+  testing::expect_caught<Attention>(Broken<Mistake::no_rescaling>{}, size, small, "out");
 }
-TEST(BrokenAttention, NoScale) { testing::expect_caught<Attention, Broken<Mistake::no_scale>>(size, small, "out"); }
+TEST(BrokenAttention, NoScale) { testing::expect_caught<Attention>(Broken<Mistake::no_scale>{}, size, small, "out"); }
 TEST(BrokenAttention, PaddedKeys) {
-  testing::expect_caught<Attention, Broken<Mistake::padded_keys>>(size, small, "out");
+  testing::expect_caught<Attention>(Broken<Mistake::padded_keys>{}, size, small, "out");
 }
-TEST(BrokenAttention, PerPiece) { testing::expect_caught<Attention, Broken<Mistake::per_piece>>(size, small, "out"); }
+TEST(BrokenAttention, PerPiece) { testing::expect_caught<Attention>(Broken<Mistake::per_piece>{}, size, small, "out"); }
 TEST(BrokenAttention, FirstScores) {
-  testing::expect_caught<Attention, Broken<Mistake::first_scores>>(size, small, "out");
+  testing::expect_caught<Attention>(Broken<Mistake::first_scores>{}, size, small, "out");
 }
-TEST(BrokenAttention, LastKey) { testing::expect_caught<Attention, Broken<Mistake::last_key>>(size, small, "out"); }
+TEST(BrokenAttention, LastKey) { testing::expect_caught<Attention>(Broken<Mistake::last_key>{}, size, small, "out"); }
 
 // The bounds for factors of bfloat16 are wider, and see the same mistakes.
 template <Mistake mistake>
 void expect_caught_with_bfloat16() {
-  testing::expect_caught<Attention, Broken<mistake, true>>(size, small, "out");
+  testing::expect_caught<Attention>(Broken<mistake, true>{}, size, small, "out");
 }
 TEST(BrokenAttention, IsRightWithBFloat16) {
   for (double const scale : {0.0, 0.7, -3.0, 10.0}) {
     ParameterMap const map{{"dim", std::int64_t{5}}, {"queries", std::int64_t{3}}, {"scale", scale}};
-    testing::expect_right<Attention, Broken<Mistake::none, true>>(size, map, 2);
+    testing::expect_right<Attention>(Broken<Mistake::none, true>{}, size, map, 2);
   }
 }
 TEST(BrokenAttention, NoRescalingWithBFloat16) { expect_caught_with_bfloat16<Mistake::no_rescaling>(); }
@@ -146,17 +143,11 @@ TEST(BrokenAttention, PerPieceWithBFloat16) { expect_caught_with_bfloat16<Mistak
 TEST(BrokenAttention, FirstScoresWithBFloat16) { expect_caught_with_bfloat16<Mistake::first_scores>(); }
 TEST(BrokenAttention, LastKeyWithBFloat16) { expect_caught_with_bfloat16<Mistake::last_key>(); }
 // Factors of bfloat16 where float is promised.
-struct BFloat16WithoutSaying {
-  static constexpr VariantInfo info{.name = "broken", .summary = "wrong on purpose"};
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  struct Plan : Broken<Mistake::none, true>::Plan<Exec, T> {
-    using Broken<Mistake::none, true>::Plan<Exec, T>::Plan;
-    [[nodiscard]] ReducedPrecision reduced_precision() const { return {}; }
-  };
+struct BFloat16WithoutSaying : Broken<Mistake::none, true> {
+  [[nodiscard]] ReducedPrecision reduced_precision() const { return {}; }
 };
 TEST(BrokenAttention, BFloat16WithoutSaying) {
-  testing::expect_caught<Attention, BFloat16WithoutSaying>(size, small, "out");
+  testing::expect_caught<Attention>(BFloat16WithoutSaying{}, size, small, "out");
 }
 
 // Compiled extents and those of the run, around them: one key more or less, one column more or less are another kernel's.
@@ -486,7 +477,7 @@ struct OnEmulatedUnits {
 template <class Variant>
 std::string outcome_of(std::int64_t queries, std::size_t keys, std::int64_t dim, double scale, DataKind data,
                        int runs = 4, double part = 1) {
-  App const app = make_app<Attention>({rows<Attention, Variant>()});
+  App const app = make_app<Attention>({testing::rows_of<Attention>(Variant{})});
   std::string outcome = "no row";
   for (Row const& row : app.rows) {
     if (row.space != "serial" && row.space != "openmp") continue;
@@ -506,7 +497,7 @@ std::string outcome_of(std::int64_t queries, std::size_t keys, std::int64_t dim,
 class TensorAttention : public ::testing::Test {
  protected:
   void SetUp() override {
-    App const app = make_app<Attention>({rows<Attention, Broken<Mistake::none>>()});
+    App const app = make_app<Attention>({testing::rows_of<Attention>(Broken<Mistake::none>{})});
     if (std::ranges::none_of(app.rows, [](Row const& row) { return row.space == "serial" || row.space == "openmp"; })) {
       GTEST_SKIP() << "no host space in this build";
     }

@@ -37,73 +37,6 @@ void sum_pieces(Exec const& exec, std::size_t outputs, SumOfPiece<T> const& piec
   Kokkos::parallel_for("tessera::tests::broken_axis_sum", over(exec, outputs), piece);
 }
 
-struct MissesTail {
-  static constexpr VariantInfo info{.name = "misses_tail", .summary = "only whole packs of four of a row"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<AxisSum, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
-                    OutputOn<AxisSum, Exec, T> const& out) const {
-      std::size_t const cols = in.a.extent(1);
-      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), out.out.data(), cols, 1, cols / 4 * 4, false});
-    }
-  };
-};
-
-struct LastTeamWins {
-  static constexpr VariantInfo info{.name = "last_team_wins", .summary = "every chunk of a row overwrites its result"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<AxisSum, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
-                    OutputOn<AxisSum, Exec, T> const& out) const {
-      std::size_t const cols = in.a.extent(1);
-      std::size_t const half = cols / 2;
-      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), out.out.data(), cols, 1, half, false});
-      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data() + half, out.out.data(), cols, 1, cols - half, false});
-    }
-  };
-};
-
-struct NotZeroed {
-  static constexpr VariantInfo info{.name = "not_zeroed", .summary = "accumulates into whatever the output holds"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<AxisSum, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
-                    OutputOn<AxisSum, Exec, T> const& out) const {
-      std::size_t const cols = in.a.extent(1);
-      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), out.out.data(), cols, 1, cols, true});
-    }
-  };
-};
-
-struct SwapsAxes {
-  static constexpr VariantInfo info{.name = "swaps_axes", .summary = "strides of the other axis"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<AxisSum, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
-                    OutputOn<AxisSum, Exec, T> const& out) const {
-      std::size_t const rows = in.a.extent(0);
-      sum_pieces<Exec, T>(exec, rows, {in.a.data(), out.out.data(), 1, rows, in.a.extent(1), false});
-    }
-  };
-};
-
-struct FirstChunkOnly {
-  static constexpr VariantInfo info{.name = "first_chunk_only", .summary = "leaves the last rows of a column out"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<AxisSum, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
-                    OutputOn<AxisSum, Exec, T> const& out) const {
-      std::size_t const cols = in.a.extent(1);
-      sum_pieces<Exec, T>(exec, cols, {in.a.data(), out.out.data(), 1, cols, in.a.extent(0) / 8 * 8, false});
-    }
-  };
-};
-
 enum class TreeMistake { none, no_barrier_before_writing, no_barrier_after_writing };
 
 // The tree of tree_pairs over 64 shares of a row, by a team of two threads.
@@ -142,19 +75,13 @@ struct BrokenTree {
 
 template <TreeMistake mistake>
 struct BrokenTrees {
-  static constexpr VariantInfo info{.name = "broken_trees", .level = Level::team, .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<AxisSum, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
-                    OutputOn<AxisSum, Exec, T> const& out) const {
-      using Tree = BrokenTree<Exec, T>;
-      typename Tree::Policy const policy(exec, league_of(in.a.extent(0)), exec.concurrency() > 1 ? 2 : 1);
-      Kokkos::parallel_for("tessera::tests::broken_axis_sum",
-                           with_scratch(policy, Tree::Sums::shmem_size(Tree::shares)),
-                           Tree{mistake, in.a.data(), out.out.data(), in.a.extent(1)});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in, OutputOn<AxisSum, Exec, T> const& out) const {
+    using Tree = BrokenTree<Exec, T>;
+    typename Tree::Policy const policy(exec, league_of(in.a.extent(0)), exec.concurrency() > 1 ? 2 : 1);
+    Kokkos::parallel_for("tessera::tests::broken_axis_sum", with_scratch(policy, Tree::Sums::shmem_size(Tree::shares)),
+                         Tree{mistake, in.a.data(), out.out.data(), in.a.extent(1)});
+  }
 };
 
 ParameterMap const of_rows{{"axis", std::int64_t{1}}, {"rows", std::int64_t{17}}};
@@ -191,22 +118,69 @@ TEST(AxisSum, EachColumnIsAsExactAsItIs) {
   }
 }
 
-TEST(BrokenAxisSum, MissesTail) { testing::expect_caught<AxisSum, MissesTail>(17 * 59, of_rows, "out"); }
-TEST(BrokenAxisSum, LastTeamWins) { testing::expect_caught<AxisSum, LastTeamWins>(17 * 59, of_rows, "out"); }
-TEST(BrokenAxisSum, NotZeroed) { testing::expect_caught<AxisSum, NotZeroed>(17 * 59, of_rows, "out"); }
-TEST(BrokenAxisSum, SwapsAxes) { testing::expect_caught<AxisSum, SwapsAxes>(17 * 59, of_rows, "out"); }
+TEST(BrokenAxisSum, MissesTail) {
+  // Only whole packs of four of a row.
+  testing::expect_caught<AxisSum>(
+      []<class Exec, class T>(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
+                              OutputOn<AxisSum, Exec, T> const& out) {
+        std::size_t const cols = in.a.extent(1);
+        sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), out.out.data(), cols, 1, cols / 4 * 4, false});
+      },
+      17 * 59, of_rows, "out");
+}
+TEST(BrokenAxisSum, LastTeamWins) {
+  // Every chunk of a row overwrites its result.
+  testing::expect_caught<AxisSum>(
+      []<class Exec, class T>(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
+                              OutputOn<AxisSum, Exec, T> const& out) {
+        std::size_t const cols = in.a.extent(1);
+        std::size_t const half = cols / 2;
+        sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), out.out.data(), cols, 1, half, false});
+        sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data() + half, out.out.data(), cols, 1, cols - half, false});
+      },
+      17 * 59, of_rows, "out");
+}
+TEST(BrokenAxisSum, NotZeroed) {
+  // Accumulates into whatever the output holds.
+  testing::expect_caught<AxisSum>(
+      []<class Exec, class T>(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
+                              OutputOn<AxisSum, Exec, T> const& out) {
+        std::size_t const cols = in.a.extent(1);
+        sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), out.out.data(), cols, 1, cols, true});
+      },
+      17 * 59, of_rows, "out");
+}
+TEST(BrokenAxisSum, SwapsAxes) {
+  // Strides of the other axis.
+  testing::expect_caught<AxisSum>(
+      []<class Exec, class T>(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
+                              OutputOn<AxisSum, Exec, T> const& out) {
+        std::size_t const rows = in.a.extent(0);
+        sum_pieces<Exec, T>(exec, rows, {in.a.data(), out.out.data(), 1, rows, in.a.extent(1), false});
+      },
+      17 * 59, of_rows, "out");
+}
 TEST(BrokenAxisSum, TreeIsRightWithoutAMistake) {
-  testing::expect_right<AxisSum, BrokenTrees<TreeMistake::none>>(17 * 590, of_rows);
+  testing::expect_right<AxisSum>(BrokenTrees<TreeMistake::none>{}, 17 * 590, of_rows);
 }
 TEST(BrokenAxisSum, NoBarrierBeforeWriting) {
-  testing::expect_caught<AxisSum, BrokenTrees<TreeMistake::no_barrier_before_writing>>(17 * 590, of_rows, "wrong", 200,
-                                                                                       testing::Where::hosts);
+  testing::expect_caught<AxisSum>(BrokenTrees<TreeMistake::no_barrier_before_writing>{}, 17 * 590, of_rows, "wrong",
+                                  200, testing::Where::hosts);
 }
 TEST(BrokenAxisSum, NoBarrierAfterWriting) {
-  testing::expect_caught<AxisSum, BrokenTrees<TreeMistake::no_barrier_after_writing>>(17 * 590, of_rows, "wrong", 200,
-                                                                                      testing::Where::hosts);
+  testing::expect_caught<AxisSum>(BrokenTrees<TreeMistake::no_barrier_after_writing>{}, 17 * 590, of_rows, "wrong", 200,
+                                  testing::Where::hosts);
 }
-TEST(BrokenAxisSum, FirstChunkOnly) { testing::expect_caught<AxisSum, FirstChunkOnly>(17 * 59, of_columns, "out"); }
+TEST(BrokenAxisSum, FirstChunkOnly) {
+  // Leaves the last rows of a column out.
+  testing::expect_caught<AxisSum>(
+      []<class Exec, class T>(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
+                              OutputOn<AxisSum, Exec, T> const& out) {
+        std::size_t const cols = in.a.extent(1);
+        sum_pieces<Exec, T>(exec, cols, {in.a.data(), out.out.data(), 1, cols, in.a.extent(0) / 8 * 8, false});
+      },
+      17 * 59, of_columns, "out");
+}
 
 // A kernel with a Tuning defined in this test.
 template <template <class, class> class Kernel, bool atomic>

@@ -36,18 +36,13 @@ struct AddWrongly {
 
 template <Mistake mistake>
 struct Broken {
-  static constexpr VariantInfo info{.name = "broken", .summary = "one mistake"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<BiasAdd, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<BiasAdd, Exec, T> const& in,
-                    OutputOn<BiasAdd, Exec, T> const& out) const {
-      std::size_t const n = in.x.size();
-      Kokkos::parallel_for("tessera::tests::broken_bias_add",
-                           over(exec, mistake == Mistake::unmasked ? (n + 7) / 8 * 8 : n),
-                           AddWrongly<T>{in.x.data(), in.bias.data(), out.y.data(), n, in.x.extent(1), mistake});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<BiasAdd, Exec, T> const& in, OutputOn<BiasAdd, Exec, T> const& out) const {
+    std::size_t const n = in.x.size();
+    Kokkos::parallel_for("tessera::tests::broken_bias_add",
+                         Kokkos::RangePolicy<Exec>(exec, 0, mistake == Mistake::unmasked ? (n + 7) / 8 * 8 : n),
+                         AddWrongly<T>{in.x.data(), in.bias.data(), out.y.data(), n, in.x.extent(1), mistake});
+  }
 };
 
 // A 7 x 13 matrix.
@@ -55,7 +50,7 @@ ParameterMap const seven_rows{{"rows", std::int64_t{7}}};
 
 template <Mistake mistake>
 void expect_caught(std::string const& message) {
-  testing::expect_caught<BiasAdd, Broken<mistake>>(91, seven_rows, message);
+  testing::expect_caught<BiasAdd>(Broken<mistake>{}, 91, seven_rows, message);
 }
 
 TEST(BrokenBiasAdd, OfRow) { expect_caught<Mistake::of_row>("first"); }

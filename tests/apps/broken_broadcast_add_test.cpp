@@ -48,15 +48,11 @@ void add_wrongly(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& in, Out
 
 template <Mistake mistake>
 struct Broken {
-  static constexpr VariantInfo info{.name = "broken", .summary = "one mistake"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<BroadcastAdd, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& in,
-                    OutputOn<BroadcastAdd, Exec, T> const& out) const {
-      add_wrongly<Exec, T>(exec, in, out, mistake);
-    }
-  };
+  void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& in,
+                  OutputOn<BroadcastAdd, Exec, T> const& out) const {
+    add_wrongly<Exec, T>(exec, in, out, mistake);
+  }
 };
 
 // A 7 x 13 matrix.
@@ -64,7 +60,7 @@ ParameterMap const seven_rows{{"rows", std::int64_t{7}}};
 
 template <Mistake mistake>
 void expect_caught(std::string const& message) {
-  testing::expect_caught<BroadcastAdd, Broken<mistake>>(91, seven_rows, message);
+  testing::expect_caught<BroadcastAdd>(Broken<mistake>{}, 91, seven_rows, message);
 }
 
 TEST(BrokenBroadcastAdd, Operands) { expect_caught<Mistake::operands>("first"); }

@@ -29,34 +29,6 @@ void sum_of(Exec const& exec, InputOn<Dot, Exec, T> const& in, std::size_t begin
                           Partial<T>{in.a.data(), in.b.data(), begin}, out);
 }
 
-struct MissesTail {
-  static constexpr VariantInfo info{.name = "misses_tail", .summary = "only whole packs of four"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Dot, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& in, OutputOn<Dot, Exec, T> const& out) const {
-      sum_of<Exec, T>(exec, in, 0, in.a.extent(0) / 4 * 4, total.of(out.out));
-      total.store(exec, out.out);
-    }
-    Total<Exec, T> total{"tessera::tests::broken_dot::total"};
-  };
-};
-
-struct LastTeamWins {
-  static constexpr VariantInfo info{.name = "last_team_wins", .summary = "every team overwrites the one result"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Dot, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& in, OutputOn<Dot, Exec, T> const& out) const {
-      std::size_t const n = in.a.extent(0);
-      sum_of<Exec, T>(exec, in, 0, n / 2, total.of(out.out));
-      sum_of<Exec, T>(exec, in, n / 2, n, total.of(out.out));
-      total.store(exec, out.out);
-    }
-    Total<Exec, T> total{"tessera::tests::broken_dot::total"};
-  };
-};
-
 // Mistake: adds to the old output, which is right only if the output is zero and only once.
 template <class T>
 struct AddTo {
@@ -120,32 +92,27 @@ struct BrokenTree {
 
 template <TreeMistake mistake>
 struct BrokenTrees {
-  static constexpr VariantInfo info{
-      .name = "broken_trees", .level = Level::team, .summary = "wrong on purpose", .deterministic = false};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    static constexpr bool atomic_sums = true;
-    Plan(Exec const&, InputOn<Dot, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& in, OutputOn<Dot, Exec, T> const& out) const {
-      using Tree = BrokenTree<Exec, T>;
-      std::size_t const n = in.a.extent(0);
-      auto const sum = total.of(out.out);
-      Kokkos::deep_copy(exec, sum, Accumulator<T>(0));
-      typename Tree::Policy const policy(exec, league_of(tiles_of(n, Tree::shares)), exec.concurrency() > 1 ? 2 : 1);
-      Kokkos::parallel_for("tessera::tests::broken_dot", with_scratch(policy, Tree::Sums::shmem_size(Tree::shares)),
-                           Tree{mistake, in.a.data(), in.b.data(), sum.data(), n});
-      total.store(exec, out.out);
-    }
-    Total<Exec, T> total{"tessera::tests::broken_dot::total"};
-  };
+  void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& in, OutputOn<Dot, Exec, T> const& out) const {
+    Total<Exec, T> const total{"tessera::tests::broken_dot::total"};
+    using Tree = BrokenTree<Exec, T>;
+    std::size_t const n = in.a.extent(0);
+    auto const sum = total.of(out.out);
+    Kokkos::deep_copy(exec, sum, Accumulator<T>(0));
+    typename Tree::Policy const policy(exec, league_of(tiles_of(n, Tree::shares)), exec.concurrency() > 1 ? 2 : 1);
+    Kokkos::parallel_for("tessera::tests::broken_dot", with_scratch(policy, Tree::Sums::shmem_size(Tree::shares)),
+                         Tree{mistake, in.a.data(), in.b.data(), sum.data(), n});
+    total.store(exec, out.out);
+  }
+  static constexpr bool deterministic = false;
 };
 
-TEST(BrokenDot, TreeIsRightWithoutAMistake) { testing::expect_right<Dot, BrokenTrees<TreeMistake::none>>(10007, {}); }
+TEST(BrokenDot, TreeIsRightWithoutAMistake) { testing::expect_right<Dot>(BrokenTrees<TreeMistake::none>{}, 10007, {}); }
 TEST(BrokenDot, TreeWithoutABarrier) {
-  testing::expect_caught<Dot, BrokenTrees<TreeMistake::no_barrier>>(10007, {}, "out", 200, testing::Where::hosts);
+  testing::expect_caught<Dot>(BrokenTrees<TreeMistake::no_barrier>{}, 10007, {}, "out", 200, testing::Where::hosts);
 }
 TEST(BrokenDot, TreeLeavesOutTheMiddle) {
-  testing::expect_caught<Dot, BrokenTrees<TreeMistake::odd_left_out>>(10007, {}, "out");
+  testing::expect_caught<Dot>(BrokenTrees<TreeMistake::odd_left_out>{}, 10007, {}, "out");
 }
 
 // No terms, zero terms and terms that cancel have exactly one right sum, also if atomics flush denormals.
@@ -186,10 +153,30 @@ TEST(Dot, SumsPastTheRange) {
   }
 }
 
-TEST(BrokenDot, MissesTail) { testing::expect_caught<Dot, MissesTail>(1003, {}, "out"); }
-TEST(BrokenDot, LastTeamWins) { testing::expect_caught<Dot, LastTeamWins>(1003, {}, "out"); }
+TEST(BrokenDot, MissesTail) {
+  // Only whole packs of four.
+  testing::expect_caught<Dot>(
+      []<class Exec, class T>(Exec const& exec, InputOn<Dot, Exec, T> const& in, OutputOn<Dot, Exec, T> const& out) {
+        Total<Exec, T> const total{"tessera::tests::broken_dot::total"};
+        sum_of<Exec, T>(exec, in, 0, in.a.extent(0) / 4 * 4, total.of(out.out));
+        total.store(exec, out.out);
+      },
+      1003, {}, "out");
+}
+TEST(BrokenDot, LastTeamWins) {
+  // Every team overwrites the one result.
+  testing::expect_caught<Dot>(
+      []<class Exec, class T>(Exec const& exec, InputOn<Dot, Exec, T> const& in, OutputOn<Dot, Exec, T> const& out) {
+        Total<Exec, T> const total{"tessera::tests::broken_dot::total"};
+        std::size_t const n = in.a.extent(0);
+        sum_of<Exec, T>(exec, in, 0, n / 2, total.of(out.out));
+        sum_of<Exec, T>(exec, in, n / 2, n, total.of(out.out));
+        total.store(exec, out.out);
+      },
+      1003, {}, "out");
+}
 // Run twice: the sum of 16-bit floats is in the variant's own memory, which is zero only at first.
-TEST(BrokenDot, NotZeroed) { testing::expect_caught<Dot, NotZeroed>(1003, {}, "out", 2); }
+TEST(BrokenDot, NotZeroed) { testing::expect_caught<Dot>(NotZeroed{}, 1003, {}, "out", 2); }
 
 }  // namespace
 }  // namespace tessera::dot

@@ -45,23 +45,19 @@ auto wrong_element(Indices const& idx, Table const& w, Out const& out) {
 
 template <Mistake mistake>
 struct Wrong {
-  static constexpr VariantInfo info{.name = "wrong", .summary = "one mistake"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Embedding, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& in,
-                    OutputOn<Embedding, Exec, T> const& out) const {
-      Kokkos::parallel_for("tessera::tests::broken_embedding", over(exec, out.out.size()),
-                           wrong_element<mistake>(flat_indices(in.idx), in.w, flat_rows(out.out)));
-    }
-  };
+  void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& in,
+                  OutputOn<Embedding, Exec, T> const& out) const {
+    Kokkos::parallel_for("tessera::tests::broken_embedding", Kokkos::RangePolicy<Exec>(exec, 0, out.out.size()),
+                         wrong_element<mistake>(flat_indices(in.idx), in.w, flat_rows(out.out)));
+  }
 };
 
 ParameterMap const table{{"vocabulary", std::int64_t{7}}, {"width", std::int64_t{5}}};
 
 template <Mistake mistake>
 void expect_mistake() {
-  testing::expect_caught<Embedding, Wrong<mistake>>(5 * 8 * 301, table, "out");
+  testing::expect_caught<Embedding>(Wrong<mistake>{}, 5 * 8 * 301, table, "out");
 }
 
 TEST(BrokenEmbedding, Clamps) { expect_mistake<Mistake::clamps>(); }

@@ -8,24 +8,25 @@ namespace tessera::finite_difference {
 namespace {
 
 // Which element is used as the next one of the segment, and whether it is used. n elements in segments of `segment`.
+
+// Takes the next segment's first element.
 struct CrossesSegments {
-  static constexpr VariantInfo info{.name = "crosses_segments", .summary = "takes the next segment's first element"};
   template <class T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t) {
     return i + 1 < n ? difference(in[i], in[i + 1]) : T(0);
   }
 };
 
+// A tile of 8 ends as a segment does.
 struct TileWithoutHalo {
-  static constexpr VariantInfo info{.name = "tile_without_halo", .summary = "a tile of 8 ends as a segment does"};
   template <class T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t) {
     return i + 1 < n && (i + 1) % 8 != 0 ? difference(in[i], in[i + 1]) : T(0);
   }
 };
 
+// A shift that nobody completes.
 struct LastLaneKeepsOwn {
-  static constexpr VariantInfo info{.name = "last_lane_keeps_own", .summary = "a shift that nobody completes"};
   template <class T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t) {
     std::size_t const from = i % 32 == 31 ? i : i + 1;
@@ -33,24 +34,24 @@ struct LastLaneKeepsOwn {
   }
 };
 
+// A lane past the end hands its 0 over.
 struct LanesBeyondEnd {
-  static constexpr VariantInfo info{.name = "lanes_beyond_end", .summary = "a lane past the end hands its 0 over"};
   template <class T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t) {
     return difference(in[i], i + 1 < n ? in[i + 1] : T(0));
   }
 };
 
+// Counts segments from its tile of 8 on.
 struct SegmentsFromTile {
-  static constexpr VariantInfo info{.name = "segments_from_tile", .summary = "counts segments from its tile of 8 on"};
   template <class T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t segment) {
     return i + 1 < n && (i % 8 + 1) % segment != 0 ? difference(in[i], in[i + 1]) : T(0);
   }
 };
 
+// in[i] - in[i - 1].
 struct LooksBack {
-  static constexpr VariantInfo info{.name = "looks_back", .summary = "in[i] - in[i - 1]"};
   template <class T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t, std::size_t) {
     return i > 0 ? difference(in[i - 1], in[i]) : T(0);
@@ -59,8 +60,8 @@ struct LooksBack {
 
 template <class Mistake>
 void expect_caught(std::int64_t segment, std::string const& where) {
-  testing::expect_caught<FiniteDifference, testing::WrongStencil<FiniteDifference, Mistake>>(
-      100, {{"segment", segment}}, where);
+  testing::expect_caught<FiniteDifference>(testing::WrongStencil<FiniteDifference, Mistake>{}, 100,
+                                           {{"segment", segment}}, where);
 }
 
 TEST(BrokenFiniteDifference, CrossesSegments) { expect_caught<CrossesSegments>(32, "first at [31]"); }

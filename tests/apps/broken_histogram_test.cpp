@@ -69,17 +69,13 @@ struct WrongCounts {
 
 template <Mistake mistake>
 struct Wrong {
-  static constexpr VariantInfo info{.name = "wrong", .summary = "one mistake"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Histogram, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& in,
-                    OutputOn<Histogram, Exec, T> const& out) const {
-      Kokkos::parallel_for("tessera::tests::broken_histogram", over(exec, 1),
-                           WrongCounts<T>{in.in.data(), in.in.extent(0), out.counts.data(), out.outside.data(),
-                                          in.parameters.template rule<T>(), static_cast<T>(in.parameters.hi), mistake});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& in,
+                  OutputOn<Histogram, Exec, T> const& out) const {
+    Kokkos::parallel_for("tessera::tests::broken_histogram", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+                         WrongCounts<T>{in.in.data(), in.in.extent(0), out.counts.data(), out.outside.data(),
+                                        in.parameters.template rule<T>(), static_cast<T>(in.parameters.hi), mistake});
+  }
 };
 
 // Whole numbers from -8 to 24 around [0, 16), so that some lie on both ends.
@@ -106,7 +102,7 @@ ParameterMap const range{{"lo", 0.0}, {"hi", 16.0}, {"bins", std::int64_t{4}}};
 
 template <class Variant>
 std::string outcome_on_whole_numbers(std::size_t n, ParameterMap const& given, int runs = 1) {
-  App const app = make_app<Histogram>({rows<Histogram, Variant>()});
+  App const app = make_app<Histogram>({testing::rows_of<Histogram>(Variant{})});
   std::string all;
   for (Row const& row : app.rows) {
     if (!testing::is_wanted(row)) continue;
@@ -133,8 +129,8 @@ TEST(BrokenHistogram, LoOutside) { expect_mistake<Mistake::lo_outside>("counts")
 TEST(BrokenHistogram, OutsideInLast) { expect_mistake<Mistake::outside_in_last>("counts"); }
 TEST(BrokenHistogram, SkipsTail) { expect_mistake<Mistake::skips_tail>("counts"); }
 TEST(BrokenHistogram, LosesUpdates) {
-  testing::expect_caught<Histogram, Wrong<Mistake::loses_updates>>(1000, {{"distribution", std::string("constant")}},
-                                                                   "counts");
+  testing::expect_caught<Histogram>(Wrong<Mistake::loses_updates>{}, 1000, {{"distribution", std::string("constant")}},
+                                    "counts");
 }
 
 // A float count stops at 2^24 and a 32-bit count becomes negative at 2^31: the verifier must notice both.

@@ -103,20 +103,16 @@ struct Gradients {
 
 template <Mistake mistake>
 struct Broken {
-  static constexpr VariantInfo info{.name = "broken", .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  struct Plan {
-    Plan(Exec const&, InputOn<LayernormLinearBackward, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in,
-                    OutputOn<LayernormLinearBackward, Exec, T> const& out) const {
-      Kokkos::parallel_for(
-          "tessera::tests::broken_layernorm_linear_backward", over(exec, 1),
-          Gradients<T, mistake>{in.x.data(), in.gamma.data(), in.beta.data(), in.w.data(), in.grad_y.data(),
-                                out.dx.data(), out.dgamma.data(), out.dbeta.data(), out.dw.data(), out.dbias.data(),
-                                in.rows(), in.hidden(), in.outputs(), static_cast<T>(in.parameters.eps)});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in,
+                  OutputOn<LayernormLinearBackward, Exec, T> const& out) const {
+    Kokkos::parallel_for(
+        "tessera::tests::broken_layernorm_linear_backward", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+        Gradients<T, mistake>{in.x.data(), in.gamma.data(), in.beta.data(), in.w.data(), in.grad_y.data(),
+                              out.dx.data(), out.dgamma.data(), out.dbeta.data(), out.dw.data(), out.dbias.data(),
+                              in.rows(), in.hidden(), in.outputs(), static_cast<T>(in.parameters.eps)});
+  }
 };
 
 // dbias as fused_atomic without atomics would compute it: if two rows read and then write at the same time, one
@@ -136,36 +132,35 @@ struct AddsRows {
   }
 };
 
+// Of two rows that add to dbias at a time one is lost.
 struct LosesUpdates {
-  static constexpr VariantInfo info{.name = "loses_updates",
-                                    .summary = "of two rows that add to dbias at a time one is lost"};
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  struct Plan {
-    Plan(Exec const&, InputOn<LayernormLinearBackward, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in,
-                    OutputOn<LayernormLinearBackward, Exec, T> const& out) const {
-      // All other gradients are right.
-      Kokkos::parallel_for("tessera::tests::broken_layernorm_linear_backward", over(exec, 1),
-                           Gradients<T, Mistake::none>{in.x.data(), in.gamma.data(), in.beta.data(), in.w.data(),
-                                                       in.grad_y.data(), out.dx.data(), out.dgamma.data(),
-                                                       out.dbeta.data(), out.dw.data(), out.dbias.data(), in.rows(),
-                                                       in.hidden(), in.outputs(), static_cast<T>(in.parameters.eps)});
-      Kokkos::parallel_for("tessera::tests::broken_layernorm_linear_backward", over(exec, in.outputs()),
-                           AddsRows<T>{in.grad_y.data(), out.dbias.data(), in.rows(), in.outputs()});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in,
+                  OutputOn<LayernormLinearBackward, Exec, T> const& out) const {
+    // All other gradients are right.
+    Kokkos::parallel_for(
+        "tessera::tests::broken_layernorm_linear_backward", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+        Gradients<T, Mistake::none>{in.x.data(), in.gamma.data(), in.beta.data(), in.w.data(), in.grad_y.data(),
+                                    out.dx.data(), out.dgamma.data(), out.dbeta.data(), out.dw.data(), out.dbias.data(),
+                                    in.rows(), in.hidden(), in.outputs(), static_cast<T>(in.parameters.eps)});
+    Kokkos::parallel_for("tessera::tests::broken_layernorm_linear_backward",
+                         Kokkos::RangePolicy<Exec>(exec, 0, in.outputs()),
+                         AddsRows<T>{in.grad_y.data(), out.dbias.data(), in.rows(), in.outputs()});
+  }
 };
 
 template <Mistake mistake>
 void expect_mistake_caught(std::string const& field) {
-  testing::expect_caught<LayernormLinearBackward, Broken<mistake>>(
-      7 * 13 * 5, {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}}, field);
+  testing::expect_caught<LayernormLinearBackward>(
+      Broken<mistake>{}, 7 * 13 * 5,
+      {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}}, field);
 }
 
 TEST(BrokenLayernormLinearBackward, LosesUpdates) {
-  testing::expect_caught<LayernormLinearBackward, LosesUpdates>(
-      4001 * 3 * 2, {{"rows", std::int64_t{4001}}, {"hidden", std::int64_t{3}}, {"outputs", std::int64_t{2}}}, "dbias");
+  testing::expect_caught<LayernormLinearBackward>(
+      LosesUpdates{}, 4001 * 3 * 2,
+      {{"rows", std::int64_t{4001}}, {"hidden", std::int64_t{3}}, {"outputs", std::int64_t{2}}}, "dbias");
 }
 TEST(BrokenLayernormLinearBackward, OneTerm) { expect_mistake_caught<Mistake::one_term>("dx"); }
 TEST(BrokenLayernormLinearBackward, NoMeanOfProducts) { expect_mistake_caught<Mistake::no_mean_of_products>("dx"); }

@@ -68,20 +68,17 @@ struct Kernel {
 
 template <class Mistake, bool bfloat16_factors = false>
 struct Broken {
-  static constexpr VariantInfo info{.name = Mistake::name, .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T> && (!bfloat16_factors || std::same_as<T, float>)
-  struct Plan {
-    Plan(Exec const&, InputOn<LayernormLinear, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& in,
-                    OutputOn<LayernormLinear, Exec, T> const& out) const {
-      Arrays<T> const of{in.x.data(), in.gamma.data(), in.beta.data(),
-                         in.w.data(), in.bias.data(),  out.y.data(),
-                         in.hidden(), in.outputs(),    static_cast<T>(in.parameters.eps)};
-      Kokkos::parallel_for("tessera::tests::broken_layernorm_linear", over(exec, out.y.size()), Kernel<T, Mistake>{of});
-    }
-    [[nodiscard]] ReducedPrecision reduced_precision() const { return {.bfloat16_factors = bfloat16_factors}; }
-  };
+  void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& in,
+                  OutputOn<LayernormLinear, Exec, T> const& out) const {
+    Arrays<T> const of{in.x.data(), in.gamma.data(), in.beta.data(),
+                       in.w.data(), in.bias.data(),  out.y.data(),
+                       in.hidden(), in.outputs(),    static_cast<T>(in.parameters.eps)};
+    Kokkos::parallel_for("tessera::tests::broken_layernorm_linear", Kokkos::RangePolicy<Exec>(exec, 0, out.y.size()),
+                         Kernel<T, Mistake>{of});
+  }
+  [[nodiscard]] ReducedPrecision reduced_precision() const { return {.bfloat16_factors = bfloat16_factors}; }
 };
 
 struct SquareOfTheMean {
@@ -130,26 +127,26 @@ struct TransposedWeights {
 ParameterMap const odd{{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}};
 
 TEST(BrokenLayernormLinear, UnbiasedVariance) {
-  testing::expect_caught<LayernormLinear, Broken<UnbiasedVariance>>(7 * 13 * 5, odd, "y");
+  testing::expect_caught<LayernormLinear>(Broken<UnbiasedVariance>{}, 7 * 13 * 5, odd, "y");
 }
 TEST(BrokenLayernormLinear, MissesTail) {
-  testing::expect_caught<LayernormLinear, Broken<MissesTail>>(7 * 13 * 5, odd, "y");
+  testing::expect_caught<LayernormLinear>(Broken<MissesTail>{}, 7 * 13 * 5, odd, "y");
 }
 TEST(BrokenLayernormLinear, EpsOutside) {
-  testing::expect_caught<LayernormLinear, Broken<EpsOutside>>(
-      7 * 13 * 5, {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}, {"eps", 0.5}},
-      "y");
+  testing::expect_caught<LayernormLinear>(
+      Broken<EpsOutside>{}, 7 * 13 * 5,
+      {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}, {"eps", 0.5}}, "y");
 }
 TEST(BrokenLayernormLinear, TransposedWeights) {
-  testing::expect_caught<LayernormLinear, Broken<TransposedWeights>>(7 * 13 * 5, odd, "y");
+  testing::expect_caught<LayernormLinear>(Broken<TransposedWeights>{}, 7 * 13 * 5, odd, "y");
 }
 
 // The wider bounds for bfloat16 factors must catch the same mistakes.
 TEST(BrokenLayernormLinear, WithBoundsForBFloat16) {
-  testing::expect_caught<LayernormLinear, Broken<TransposedWeights, true>>(7 * 13 * 5, odd, "y");
-  testing::expect_caught<LayernormLinear, Broken<EpsOutside, true>>(
-      7 * 13 * 5, {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}, {"eps", 0.5}},
-      "y");
+  testing::expect_caught<LayernormLinear>(Broken<TransposedWeights, true>{}, 7 * 13 * 5, odd, "y");
+  testing::expect_caught<LayernormLinear>(
+      Broken<EpsOutside, true>{}, 7 * 13 * 5,
+      {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}, {"eps", 0.5}}, "y");
 }
 // Mistake: bfloat16 factors, with and without a promise of float accuracy.
 struct RoundedFactors {
@@ -168,7 +165,7 @@ struct RoundedFactors {
   }
 };
 TEST(BrokenLayernormLinear, RoundsFactorsWithoutSaying) {
-  testing::expect_caught<LayernormLinear, Broken<RoundedFactors>>(7 * 13 * 5, odd, "y");
+  testing::expect_caught<LayernormLinear>(Broken<RoundedFactors>{}, 7 * 13 * 5, odd, "y");
 }
 
 // The launches of fused_tensor and tensor_3xtf32, on hosts with emulated matrix units.
@@ -182,7 +179,7 @@ struct OnUnits {
 std::string outcome_on_units(std::size_t size, ParameterMap const& given) {
   App const app = make_app<LayernormLinear>({rows<LayernormLinear, OnUnits<TensorLayer>>(),
                                              rows<LayernormLinear, OnUnits<Tf32Layer>>(),
-                                             rows<LayernormLinear, Broken<RoundedFactors, true>>()});
+                                             testing::rows_of<LayernormLinear>(Broken<RoundedFactors, true>{})});
   std::string outcomes;
   auto const problem_case = app.generate(DType::float32, size, 42, testing::with_defaults(app, given));
   auto const expected = problem_case->reference();
@@ -273,7 +270,7 @@ class LargeMean final : public FieldSource {
 };
 
 TEST(BrokenLayernormLinear, SquareOfTheMean) {
-  App const app = make_app<LayernormLinear>({rows<LayernormLinear, Broken<SquareOfTheMean>>()});
+  App const app = make_app<LayernormLinear>({testing::rows_of<LayernormLinear>(Broken<SquareOfTheMean>{})});
   for (Row const& row : app.rows) {
     auto const problem_case = app.read(row.dtype, LargeMean(), testing::with_defaults(app, {}));
     std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
@@ -283,7 +280,7 @@ TEST(BrokenLayernormLinear, SquareOfTheMean) {
 
 // For this input the reference must be accurate and the error bound small.
 TEST(LayernormLinear, KeepsDigitsOfALargeMean) {
-  App const app = make_app<LayernormLinear>({rows<LayernormLinear, Broken<SquareOfTheMean>>()});
+  App const app = make_app<LayernormLinear>({testing::rows_of<LayernormLinear>(Broken<SquareOfTheMean>{})});
   for (Row const& row : app.rows) {
     auto const problem_case = app.read(row.dtype, LargeMean(), testing::with_defaults(app, {}));
     ExpectedField const y = problem_case->reference().at(0);

@@ -66,24 +66,20 @@ struct Kernel {
 
 template <Mistake mistake>
 struct Broken {
-  static constexpr VariantInfo info{.name = "broken", .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
     requires Floating<T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Layernorm, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Layernorm, Exec, T> const& in,
-                    OutputOn<Layernorm, Exec, T> const& out) const {
-      Kokkos::parallel_for("tessera::tests::broken_layernorm", over(exec, in.x.extent(0)),
-                           Kernel<T, mistake>{in.x.data(), in.gamma.data(), in.beta.data(), out.y.data(),
-                                              in.x.extent(1), static_cast<Arithmetic<T>>(in.parameters.eps)});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<Layernorm, Exec, T> const& in,
+                  OutputOn<Layernorm, Exec, T> const& out) const {
+    Kokkos::parallel_for("tessera::tests::broken_layernorm", Kokkos::RangePolicy<Exec>(exec, 0, in.x.extent(0)),
+                         Kernel<T, mistake>{in.x.data(), in.gamma.data(), in.beta.data(), out.y.data(), in.x.extent(1),
+                                            static_cast<Arithmetic<T>>(in.parameters.eps)});
+  }
 };
 
 template <Mistake mistake>
 void expect_mistake_caught(double eps = 1e-5) {
-  testing::expect_caught<Layernorm, Broken<mistake>>(
-      7 * 13, {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"eps", eps}}, "y");
+  testing::expect_caught<Layernorm>(Broken<mistake>{}, 7 * 13,
+                                    {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"eps", eps}}, "y");
 }
 
 TEST(BrokenLayernorm, UnbiasedVariance) { expect_mistake_caught<Mistake::unbiased_variance>(); }
@@ -114,7 +110,7 @@ class LargeMean final : public FieldSource {
 // Returns what run_row reports for such rows.
 template <Mistake mistake>
 void expect_caught_beside_a_large_mean(DType dtype) {
-  App const app = make_app<Layernorm>({rows<Layernorm, Broken<mistake>>()});
+  App const app = make_app<Layernorm>({testing::rows_of<Layernorm>(Broken<mistake>{})});
   for (Row const& row : app.rows) {
     if (row.dtype != dtype) continue;
     auto const problem_case = app.read(row.dtype, LargeMean(), testing::with_defaults(app, {}));

@@ -58,74 +58,58 @@ void for_elements(Exec const& exec, std::size_t count, Body const& body) {
   Kokkos::parallel_for("tessera::tests::broken_layouts", over(exec, count), body);
 }
 
-struct RightForLeft {
-  static constexpr VariantInfo info{.name = "right_for_left", .summary = "row after row where columns are wanted"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Layouts, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Layouts, Exec, T> const& in,
-                    OutputOn<Layouts, Exec, T> const& out) const {
-      std::size_t const cols = in.a.extent(1);
-      for_elements(exec, in.a.size(), Put<T>{in.a.data(), out.left.data(), cols, cols, 1});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "left"}}; }
-  };
-};
-
-struct ForgetsPitch {
-  static constexpr VariantInfo info{.name = "forgets_pitch", .summary = "rows one after the other, the rest is 0"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Layouts, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Layouts, Exec, T> const& in,
-                    OutputOn<Layouts, Exec, T> const& out) const {
-      std::size_t const cols = in.a.extent(1);
-      clear(exec, out.strided.data(), out.strided.size());
-      for_elements(exec, in.a.size(), Put<T>{in.a.data(), out.strided.data(), cols, cols, 1});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "strided"}}; }
-  };
-};
-
-struct LeavesPadding {
-  static constexpr VariantInfo info{.name = "leaves_padding", .summary = "writes only where elements are"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Layouts, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Layouts, Exec, T> const& in,
-                    OutputOn<Layouts, Exec, T> const& out) const {
-      for_elements(exec, in.a.size(),
-                   Put<T>{in.a.data(), out.strided.data(), in.a.extent(1), out.strided.extent(1), 1});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "strided"}}; }
-  };
-};
-
+// Tiles by columns, or columns in tiles.
 template <bool ByColumns>
 struct WrongTiles {
-  static constexpr VariantInfo info{.name = "wrong_tiles", .summary = "tiles by columns, or columns in tiles"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Layouts, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Layouts, Exec, T> const& in,
-                    OutputOn<Layouts, Exec, T> const& out) const {
-      clear(exec, out.tiled.data(), out.tiled.size());
-      for_elements(exec, in.a.size(),
-                   PutTiles<T>{in.a.data(), out.tiled.data(), in.a.extent(1), out.tiled.extent(2), out.tiled.extent(0),
-                               out.tiled.extent(1), ByColumns});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "tiled"}}; }
-  };
+  void operator()(Exec const& exec, InputOn<Layouts, Exec, T> const& in, OutputOn<Layouts, Exec, T> const& out) const {
+    clear(exec, out.tiled.data(), out.tiled.size());
+    for_elements(exec, in.a.size(),
+                 PutTiles<T>{in.a.data(), out.tiled.data(), in.a.extent(1), out.tiled.extent(2), out.tiled.extent(0),
+                             out.tiled.extent(1), ByColumns});
+  }
+  [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "tiled"}}; }
 };
 
 // A 7 x 13 matrix.
 ParameterMap const seven_rows{{"rows", std::int64_t{7}}, {"side", std::int64_t{4}}};
 
-TEST(BrokenLayouts, RightForLeft) { testing::expect_caught<Layouts, RightForLeft>(91, seven_rows, "left"); }
-TEST(BrokenLayouts, ForgetsPitch) { testing::expect_caught<Layouts, ForgetsPitch>(91, seven_rows, "strided"); }
-TEST(BrokenLayouts, LeavesPadding) { testing::expect_caught<Layouts, LeavesPadding>(91, seven_rows, "strided"); }
-TEST(BrokenLayouts, TilesByColumns) { testing::expect_caught<Layouts, WrongTiles<true>>(91, seven_rows, "tiled"); }
-TEST(BrokenLayouts, ColumnsInTiles) { testing::expect_caught<Layouts, WrongTiles<false>>(91, seven_rows, "tiled"); }
+TEST(BrokenLayouts, RightForLeft) {
+  // Row after row where columns are wanted.
+  testing::expect_caught<Layouts>(
+      testing::writes("left",
+                      []<class Exec, class T>(Exec const& exec, InputOn<Layouts, Exec, T> const& in,
+                                              OutputOn<Layouts, Exec, T> const& out) {
+                        std::size_t const cols = in.a.extent(1);
+                        for_elements(exec, in.a.size(), Put<T>{in.a.data(), out.left.data(), cols, cols, 1});
+                      }),
+      91, seven_rows, "left");
+}
+TEST(BrokenLayouts, ForgetsPitch) {
+  // Rows one after the other, the rest is 0.
+  testing::expect_caught<Layouts>(
+      testing::writes("strided",
+                      []<class Exec, class T>(Exec const& exec, InputOn<Layouts, Exec, T> const& in,
+                                              OutputOn<Layouts, Exec, T> const& out) {
+                        std::size_t const cols = in.a.extent(1);
+                        clear(exec, out.strided.data(), out.strided.size());
+                        for_elements(exec, in.a.size(), Put<T>{in.a.data(), out.strided.data(), cols, cols, 1});
+                      }),
+      91, seven_rows, "strided");
+}
+TEST(BrokenLayouts, LeavesPadding) {
+  // Writes only where elements are.
+  testing::expect_caught<Layouts>(
+      testing::writes("strided",
+                      []<class Exec, class T>(Exec const& exec, InputOn<Layouts, Exec, T> const& in,
+                                              OutputOn<Layouts, Exec, T> const& out) {
+                        for_elements(exec, in.a.size(),
+                                     Put<T>{in.a.data(), out.strided.data(), in.a.extent(1), out.strided.extent(1), 1});
+                      }),
+      91, seven_rows, "strided");
+}
+TEST(BrokenLayouts, TilesByColumns) { testing::expect_caught<Layouts>(WrongTiles<true>{}, 91, seven_rows, "tiled"); }
+TEST(BrokenLayouts, ColumnsInTiles) { testing::expect_caught<Layouts>(WrongTiles<false>{}, 91, seven_rows, "tiled"); }
 
 // The 3 x 4 example of the README.
 TEST(LayoutsNote, ShowsTheOrder) {

@@ -45,73 +45,6 @@ void add_at(Exec const& exec, InputOn<Map2d, Exec, T> const& in, OutputOn<Map2d,
                                 out_across});
 }
 
-struct SwappedAxes {
-  static constexpr VariantInfo info{.name = "swapped_axes", .summary = "row runs over columns and column over rows"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& in, OutputOn<Map2d, Exec, T> const& out) const {
-      std::size_t const rows = in.a.extent(0);
-      std::size_t const cols = in.a.extent(1);
-      // Guarded by the wrong extents: only the smaller square is written.
-      std::size_t const side = rows < cols ? rows : cols;
-      add_at<Exec, T>(exec, in, out, side, side, cols, 1, cols, 1);
-    }
-  };
-};
-
-struct WrongPitch {
-  static constexpr VariantInfo info{.name = "wrong_pitch", .summary = "row * rows + col"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& in, OutputOn<Map2d, Exec, T> const& out) const {
-      std::size_t const rows = in.a.extent(0);
-      add_at<Exec, T>(exec, in, out, rows, in.a.extent(1), rows, 1, rows, 1);
-    }
-  };
-};
-
-struct MixedLayouts {
-  static constexpr VariantInfo info{.name = "mixed_layouts", .summary = "a by rows, out by columns"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& in, OutputOn<Map2d, Exec, T> const& out) const {
-      std::size_t const rows = in.a.extent(0);
-      std::size_t const cols = in.a.extent(1);
-      add_at<Exec, T>(exec, in, out, rows, cols, cols, 1, 1, rows);
-    }
-  };
-};
-
-struct TilesUnmasked {
-  static constexpr VariantInfo info{.name = "tiles_unmasked", .summary = "tiles of 8 x 8, no mask at the edges"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& in, OutputOn<Map2d, Exec, T> const& out) const {
-      std::size_t const cols = in.a.extent(1);
-      // A write past the right edge lands in the next row, where the same value is right: only the last row shows the
-      // mistake.
-      add_at<Exec, T>(exec, in, out, in.a.extent(0), (cols + 7) / 8 * 8, cols, 1, cols, 1);
-    }
-  };
-};
-
-struct WholeTilesOnly {
-  static constexpr VariantInfo info{.name = "whole_tiles_only",
-                                    .summary = "cols / 8 tiles: the right edge is left out"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& in, OutputOn<Map2d, Exec, T> const& out) const {
-      std::size_t const cols = in.a.extent(1);
-      add_at<Exec, T>(exec, in, out, in.a.extent(0), cols / 8 * 8, cols, 1, cols, 1);
-    }
-  };
-};
-
 enum class GridMistake {
   none,
   no_guard_of_rows,
@@ -152,22 +85,18 @@ struct BrokenGrid {
 
 template <GridMistake mistake>
 struct BrokenGrids {
-  static constexpr VariantInfo info{.name = "broken_grids", .level = Level::team, .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& in, OutputOn<Map2d, Exec, T> const& out) const {
-      using Kernel = BrokenGrid<Exec, T>;
-      auto const rows = static_cast<int>(in.a.extent(0));
-      auto const cols = static_cast<int>(in.a.extent(1));
-      auto const tile = static_cast<int>(in.parameters.tile);
-      int const tile_rows = mistake == GridMistake::rows_of_tile ? tile - 1 : tile;
-      typename Kernel::Policy const policy(exec, (rows + tile_rows - 1) / tile_rows * ((cols + tile - 1) / tile), 1);
-      Kokkos::parallel_for(
-          "tessera::tests::broken_map_2d", policy,
-          Kernel{mistake, in.a.data(), out.out.data(), {static_cast<T>(in.parameters.c)}, rows, cols, tile_rows, tile});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& in, OutputOn<Map2d, Exec, T> const& out) const {
+    using Kernel = BrokenGrid<Exec, T>;
+    auto const rows = static_cast<int>(in.a.extent(0));
+    auto const cols = static_cast<int>(in.a.extent(1));
+    auto const tile = static_cast<int>(in.parameters.tile);
+    int const tile_rows = mistake == GridMistake::rows_of_tile ? tile - 1 : tile;
+    typename Kernel::Policy const policy(exec, (rows + tile_rows - 1) / tile_rows * ((cols + tile - 1) / tile), 1);
+    Kokkos::parallel_for(
+        "tessera::tests::broken_map_2d", policy,
+        Kernel{mistake, in.a.data(), out.out.data(), {static_cast<T>(in.parameters.c)}, rows, cols, tile_rows, tile});
+  }
 };
 
 // Puzzle P7's 5 x 5 in tiles of 3 x 3, and 7 x 13 in the same tiles.
@@ -175,29 +104,75 @@ ParameterMap const five_rows{{"rows", std::int64_t{5}}, {"tile", std::int64_t{3}
 ParameterMap const seven_rows_in_tiles{{"rows", std::int64_t{7}}, {"tile", std::int64_t{3}}};
 
 TEST(BrokenMap2d, GridIsRightWithoutAMistake) {
-  testing::expect_right<Map2d, BrokenGrids<GridMistake::none>>(25, five_rows);
+  testing::expect_right<Map2d>(BrokenGrids<GridMistake::none>{}, 25, five_rows);
 }
 TEST(BrokenMap2d, NoGuardOfRows) {
-  testing::expect_caught<Map2d, BrokenGrids<GridMistake::no_guard_of_rows>>(25, five_rows, "past the end");
+  testing::expect_caught<Map2d>(BrokenGrids<GridMistake::no_guard_of_rows>{}, 25, five_rows, "past the end");
 }
 TEST(BrokenMap2d, NoGuardOfColumns) {
-  testing::expect_caught<Map2d, BrokenGrids<GridMistake::no_guard_of_columns>>(25, five_rows, "past the end");
+  testing::expect_caught<Map2d>(BrokenGrids<GridMistake::no_guard_of_columns>{}, 25, five_rows, "past the end");
 }
 TEST(BrokenMap2d, RowsOfTile) {
-  testing::expect_caught<Map2d, BrokenGrids<GridMistake::rows_of_tile>>(25, five_rows, "first");
+  testing::expect_caught<Map2d>(BrokenGrids<GridMistake::rows_of_tile>{}, 25, five_rows, "first");
 }
 TEST(BrokenMap2d, TilesDownFirst) {
-  testing::expect_caught<Map2d, BrokenGrids<GridMistake::tiles_down_first>>(91, seven_rows_in_tiles, "first");
+  testing::expect_caught<Map2d>(BrokenGrids<GridMistake::tiles_down_first>{}, 91, seven_rows_in_tiles, "first");
 }
 
 // A 7 x 13 matrix.
 ParameterMap const seven_rows{{"rows", std::int64_t{7}}};
 
-TEST(BrokenMap2d, SwappedAxes) { testing::expect_caught<Map2d, SwappedAxes>(91, seven_rows, "first"); }
-TEST(BrokenMap2d, WrongPitch) { testing::expect_caught<Map2d, WrongPitch>(91, seven_rows, "first"); }
-TEST(BrokenMap2d, MixedLayouts) { testing::expect_caught<Map2d, MixedLayouts>(91, seven_rows, "first"); }
-TEST(BrokenMap2d, TilesUnmasked) { testing::expect_caught<Map2d, TilesUnmasked>(91, seven_rows, "past the end"); }
-TEST(BrokenMap2d, WholeTilesOnly) { testing::expect_caught<Map2d, WholeTilesOnly>(91, seven_rows, "first"); }
+TEST(BrokenMap2d, SwappedAxes) {
+  // Row runs over columns and column over rows.
+  testing::expect_caught<Map2d>(
+      [](auto const& exec, auto const& in, auto const& out) {
+        std::size_t const rows = in.a.extent(0);
+        std::size_t const cols = in.a.extent(1);
+        // Guarded by the wrong extents: only the smaller square is written.
+        std::size_t const side = rows < cols ? rows : cols;
+        add_at(exec, in, out, side, side, cols, 1, cols, 1);
+      },
+      91, seven_rows, "first");
+}
+TEST(BrokenMap2d, WrongPitch) {
+  // Writes to row * rows + col.
+  testing::expect_caught<Map2d>(
+      [](auto const& exec, auto const& in, auto const& out) {
+        std::size_t const rows = in.a.extent(0);
+        add_at(exec, in, out, rows, in.a.extent(1), rows, 1, rows, 1);
+      },
+      91, seven_rows, "first");
+}
+TEST(BrokenMap2d, MixedLayouts) {
+  // Reads a by rows, writes out by columns.
+  testing::expect_caught<Map2d>(
+      [](auto const& exec, auto const& in, auto const& out) {
+        std::size_t const rows = in.a.extent(0);
+        std::size_t const cols = in.a.extent(1);
+        add_at(exec, in, out, rows, cols, cols, 1, 1, rows);
+      },
+      91, seven_rows, "first");
+}
+TEST(BrokenMap2d, TilesUnmasked) {
+  // Tiles of 8 x 8, no mask at the edges.
+  testing::expect_caught<Map2d>(
+      [](auto const& exec, auto const& in, auto const& out) {
+        std::size_t const cols = in.a.extent(1);
+        // A write past the right edge lands in the next row, where the same value is right: only the last row shows the
+        // mistake.
+        add_at(exec, in, out, in.a.extent(0), (cols + 7) / 8 * 8, cols, 1, cols, 1);
+      },
+      91, seven_rows, "past the end");
+}
+TEST(BrokenMap2d, WholeTilesOnly) {
+  // Launches cols / 8 tiles: the right edge is left out.
+  testing::expect_caught<Map2d>(
+      [](auto const& exec, auto const& in, auto const& out) {
+        std::size_t const cols = in.a.extent(1);
+        add_at(exec, in, out, in.a.extent(0), cols / 8 * 8, cols, 1, cols, 1);
+      },
+      91, seven_rows, "first");
+}
 
 }  // namespace
 }  // namespace tessera::map_2d

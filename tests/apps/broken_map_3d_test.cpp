@@ -59,82 +59,57 @@ void add_at(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d,
 
 constexpr std::size_t none = std::size_t{1} << 40;
 
-// Mistake: planes and rows are exchanged in memory.
-struct SwappedExtents {
-  static constexpr VariantInfo info{.name = "swapped_extents", .summary = "planes as far apart as rows should be"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map3d, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d, Exec, T> const& out) const {
-      std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
-      add_at<Exec, T>(exec, in, out, {planes, cols, cols, rows, planes, none, none});
-    }
-  };
-};
-
-struct UnguardedPlanes {
-  static constexpr VariantInfo info{.name = "unguarded_planes", .summary = "planes rounded up to 4, without a guard"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map3d, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d, Exec, T> const& out) const {
-      std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
-      add_at<Exec, T>(exec, in, out, {rows, cols, cols, rows, (planes + 3) / 4 * 4, none, none});
-    }
-  };
-};
-
-// An element past the end of a row is the first of the next, where the same value is right: only the very last row
-// shows it.
-struct UnguardedColumns {
-  static constexpr VariantInfo info{.name = "unguarded_columns", .summary = "columns rounded up to 8, without a guard"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map3d, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d, Exec, T> const& out) const {
-      std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
-      add_at<Exec, T>(exec, in, out, {rows, cols, (cols + 7) / 8 * 8, rows, planes, none, none});
-    }
-  };
-};
-
-struct WrongGuard {
-  static constexpr VariantInfo info{.name = "wrong_guard", .summary = "the column is held against the rows"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map3d, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d, Exec, T> const& out) const {
-      std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
-      add_at<Exec, T>(exec, in, out, {rows, cols, cols, rows, planes, rows, none});
-    }
-  };
-};
-
-// Mistake: memory without padding is read as if its rows were padded to 8.
-struct ForgottenPitch {
-  static constexpr VariantInfo info{.name = "forgotten_pitch", .summary = "rows as far apart as padded ones"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map3d, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d, Exec, T> const& out) const {
-      std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
-      add_at<Exec, T>(exec, in, out, {rows, (cols + 7) / 8 * 8, cols, rows, planes, none, none});
-    }
-  };
-};
-
 // 3 x 5 x 7.
 ParameterMap const uneven{{"planes", std::int64_t{3}}, {"rows", std::int64_t{5}}};
 
-TEST(BrokenMap3d, SwappedExtents) { testing::expect_caught<Map3d, SwappedExtents>(105, uneven, "first"); }
+TEST(BrokenMap3d, SwappedExtents) {
+  // Mistake: planes and rows are exchanged in memory.
+  testing::expect_caught<Map3d>(
+      [](auto const& exec, auto const& in, auto const& out) {
+        std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
+        add_at(exec, in, out, {planes, cols, cols, rows, planes, none, none});
+      },
+      105, uneven, "first");
+}
 // 3 x 2 x 2: an additional plane still lies within the guard zone.
 TEST(BrokenMap3d, UnguardedPlanes) {
+  // Planes rounded up to 4, without a guard.
   ParameterMap const small{{"planes", std::int64_t{3}}, {"rows", std::int64_t{2}}};
-  testing::expect_caught<Map3d, UnguardedPlanes>(12, small, "past the end");
+  testing::expect_caught<Map3d>(
+      [](auto const& exec, auto const& in, auto const& out) {
+        std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
+        add_at(exec, in, out, {rows, cols, cols, rows, (planes + 3) / 4 * 4, none, none});
+      },
+      12, small, "past the end");
 }
-TEST(BrokenMap3d, UnguardedColumns) { testing::expect_caught<Map3d, UnguardedColumns>(105, uneven, "past the end"); }
-TEST(BrokenMap3d, ForgottenPitch) { testing::expect_caught<Map3d, ForgottenPitch>(105, uneven, "past the end"); }
-TEST(BrokenMap3d, WrongGuard) { testing::expect_caught<Map3d, WrongGuard>(105, uneven, "first"); }
+TEST(BrokenMap3d, UnguardedColumns) {
+  // An element past the end of a row is the first of the next, where the same value is right: only the very last row
+  // shows it.
+  testing::expect_caught<Map3d>(
+      [](auto const& exec, auto const& in, auto const& out) {
+        std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
+        add_at(exec, in, out, {rows, cols, (cols + 7) / 8 * 8, rows, planes, none, none});
+      },
+      105, uneven, "past the end");
+}
+TEST(BrokenMap3d, ForgottenPitch) {
+  // Mistake: memory without padding is read as if its rows were padded to 8.
+  testing::expect_caught<Map3d>(
+      [](auto const& exec, auto const& in, auto const& out) {
+        std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
+        add_at(exec, in, out, {rows, (cols + 7) / 8 * 8, cols, rows, planes, none, none});
+      },
+      105, uneven, "past the end");
+}
+TEST(BrokenMap3d, WrongGuard) {
+  // The column is held against the rows.
+  testing::expect_caught<Map3d>(
+      [](auto const& exec, auto const& in, auto const& out) {
+        std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
+        add_at(exec, in, out, {rows, cols, cols, rows, planes, rows, none});
+      },
+      105, uneven, "first");
+}
 
 TEST(Map3dShapes, Examples) {
   auto const shape = [](std::size_t size, std::int64_t planes, std::int64_t rows) {

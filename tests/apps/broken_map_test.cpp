@@ -2,7 +2,11 @@
 
 #include "broken_rows.hpp"
 
+#include <gtest/gtest-spi.h>
+
+#include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -30,67 +34,6 @@ struct Add {
   std::size_t shift_in;
   std::size_t shift_out;
   KOKKOS_FUNCTION void operator()(std::size_t i) const { out[i + shift_out] = a[i + shift_in] + c; }
-};
-
-struct MissesLast {
-  static constexpr VariantInfo info{.name = "misses_last", .summary = "leaves the last element out"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) const {
-      for_range(exec, 0, in.a.extent(0) - 1,
-                Add<T>{in.a.data(), out.out.data(), static_cast<T>(in.parameters.c), 0, 0});
-    }
-  };
-};
-
-struct WritesPastEnd {
-  static constexpr VariantInfo info{.name = "writes_past_end", .summary = "has no guard"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) const {
-      T const c = static_cast<T>(in.parameters.c);
-      for_range(exec, 0, in.a.extent(0), Add<T>{in.a.data(), out.out.data(), c, 0, 0});
-      for_range(exec, 0, 1, Add<T>{in.a.data(), out.out.data(), c, 0, in.a.extent(0)});
-    }
-  };
-};
-
-struct WritesBeforeStart {
-  static constexpr VariantInfo info{.name = "writes_before_start", .summary = "starts one element early"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) const {
-      T const c = static_cast<T>(in.parameters.c);
-      for_range(exec, 0, in.a.extent(0), Add<T>{in.a.data(), out.out.data(), c, 0, 0});
-      for_range(exec, 0, 1, Add<T>{in.a.data(), out.out.data() - 1, c, 0, 0});
-    }
-  };
-};
-
-struct AddsNothing {
-  static constexpr VariantInfo info{.name = "adds_nothing", .summary = "an empty kernel"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map, Exec, T> const&) {}
-    void operator()(Exec const&, InputOn<Map, Exec, T> const&, OutputOn<Map, Exec, T> const&) const {}
-  };
-};
-
-struct ReadsNeighbour {
-  static constexpr VariantInfo info{.name = "reads_neighbour", .summary = "reads one element to the right"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) const {
-      T const c = static_cast<T>(in.parameters.c);
-      std::size_t const n = in.a.extent(0);
-      for_range(exec, 0, n, Add<T>{in.a.data(), out.out.data(), c, 0, 0});
-      for_range(exec, n / 2, n / 2 + 1, Add<T>{in.a.data(), out.out.data(), c, 1, 0});
-    }
-  };
 };
 
 enum class TileMistake {
@@ -128,19 +71,15 @@ struct BrokenTile {
 
 template <TileMistake mistake>
 struct BrokenTiles {
-  static constexpr VariantInfo info{.name = "broken_tiles", .level = Level::team, .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) const {
-      using Kernel = BrokenTile<Exec, T>;
-      auto const n = static_cast<int>(in.a.extent(0));
-      auto const tile = static_cast<int>(in.parameters.tile);
-      typename Kernel::Policy const policy(exec, (n + tile - 1) / tile, exec.concurrency() > 1 ? 2 : 1);
-      Kokkos::parallel_for("tessera::tests::broken_map", with_scratch(policy, Kernel::Staged::shmem_size(tile)),
-                           Kernel{mistake, in.a.data(), out.out.data(), {static_cast<T>(in.parameters.c)}, n, tile});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) const {
+    using Kernel = BrokenTile<Exec, T>;
+    auto const n = static_cast<int>(in.a.extent(0));
+    auto const tile = static_cast<int>(in.parameters.tile);
+    typename Kernel::Policy const policy(exec, (n + tile - 1) / tile, exec.concurrency() > 1 ? 2 : 1);
+    Kokkos::parallel_for("tessera::tests::broken_map", with_scratch(policy, Kernel::Staged::shmem_size(tile)),
+                         Kernel{mistake, in.a.data(), out.out.data(), {static_cast<T>(in.parameters.c)}, n, tile});
+  }
 };
 
 ParameterMap const tiles_of_4{{"tile", std::int64_t{4}}};
@@ -148,26 +87,20 @@ ParameterMap const tiles_of_4{{"tile", std::int64_t{4}}};
 // Right until launch `first_wrong`, from then on without the last 256 elements.
 template <int first_wrong>
 struct LosesItsTail {
-  static constexpr VariantInfo info{.name = "loses_its_tail", .summary = "leaves the tail out, but not at first"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Map, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) {
-      std::size_t const n = in.a.extent(0);
-      for_range(exec, 0, launches++ < first_wrong ? n : n - 256,
-                Add<T>{in.a.data(), out.out.data(), static_cast<T>(in.parameters.c), 0, 0});
-    }
-    int launches = 0;
-  };
+  void operator()(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) {
+    std::size_t const n = in.a.extent(0);
+    for_range(exec, 0, launches++ < first_wrong ? n : n - 256,
+              Add<T>{in.a.data(), out.out.data(), static_cast<T>(in.parameters.c), 0, 0});
+  }
+  int launches = 0;
 };
 
 // Runs through the driver like a program, at a realistic size. The results of all three rows are compared on the row's
 // own space with the results of the row that was right.
 TEST(BrokenMap, LosesItsTailAfterARightRow) {
-  struct Right : LosesItsTail<1000000> {};
-  struct WrongLater : LosesItsTail<1> {};
-  struct WrongAtOnce : LosesItsTail<0> {};
-  App const app = make_app<Map>({rows<Map, Right>(), rows<Map, WrongLater>(), rows<Map, WrongAtOnce>()});
+  App const app = make_app<Map>({testing::rows_of<Map>(LosesItsTail<1000000>{}),
+                                 testing::rows_of<Map>(LosesItsTail<1>{}), testing::rows_of<Map>(LosesItsTail<0>{})});
   for (std::string const& space : enabled_spaces()) {
     std::vector<Status> verdicts;
     std::unique_ptr<Case> problem_case;
@@ -189,25 +122,91 @@ TEST(BrokenMap, LosesItsTailAfterARightRow) {
   }
 }
 
-TEST(BrokenMap, MissesLast) { testing::expect_caught<Map, MissesLast>(100, {}, "99"); }
-TEST(BrokenMap, WritesPastEnd) { testing::expect_caught<Map, WritesPastEnd>(100, {}, "past the end"); }
-TEST(BrokenMap, WritesBeforeStart) { testing::expect_caught<Map, WritesBeforeStart>(100, {}, "before the start"); }
-TEST(BrokenMap, AddsNothing) { testing::expect_caught<Map, AddsNothing>(100, {}, "0"); }
+// Returns how many rows expect_caught complains about.
+template <class Call>
+int complaints(Call const& call, std::string const& message) {
+  ::testing::TestPartResultArray failures;
+  {
+    using Reporter = ::testing::ScopedFakeTestPartResultReporter;
+    Reporter const reporter(Reporter::INTERCEPT_ONLY_CURRENT_THREAD, &failures);
+    testing::expect_caught<Map>(call, 100, {}, message);
+  }
+  return failures.size();
+}
+
+TEST(BrokenMap, OnlyAWrongResultIsCaught) {
+  auto const nothing = [](auto const&, auto const&, auto const&) {};
+  auto const right = []<class Exec, class T>(Exec const& exec, InputOn<Map, Exec, T> const& in,
+                                             OutputOn<Map, Exec, T> const& out) {
+    for_range(exec, 0, in.a.extent(0), Add<T>{in.a.data(), out.out.data(), static_cast<T>(in.parameters.c), 0, 0});
+  };
+  auto const throws = [](auto const&, auto const&, auto const&) { throw std::runtime_error("out of memory"); };
+  std::vector<Row> const all = make_app<Map>({testing::rows_of<Map>(right)}).rows;
+  auto const wanted = std::ranges::count_if(all, [](Row const& row) { return testing::is_wanted(row); });
+  EXPECT_EQ(complaints(nothing, "out"), 0);
+  EXPECT_EQ(complaints(nothing, "another field"), wanted);
+  EXPECT_EQ(complaints(right, ""), wanted);
+  EXPECT_EQ(complaints(throws, "out"), wanted);
+}
+
+TEST(BrokenMap, MissesLast) {
+  // Leaves the last element out.
+  testing::expect_caught<Map>(
+      []<class Exec, class T>(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) {
+        for_range(exec, 0, in.a.extent(0) - 1,
+                  Add<T>{in.a.data(), out.out.data(), static_cast<T>(in.parameters.c), 0, 0});
+      },
+      100, {}, "99");
+}
+TEST(BrokenMap, WritesPastEnd) {
+  // Has no guard.
+  testing::expect_caught<Map>(
+      []<class Exec, class T>(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) {
+        T const c = static_cast<T>(in.parameters.c);
+        for_range(exec, 0, in.a.extent(0), Add<T>{in.a.data(), out.out.data(), c, 0, 0});
+        for_range(exec, 0, 1, Add<T>{in.a.data(), out.out.data(), c, 0, in.a.extent(0)});
+      },
+      100, {}, "past the end");
+}
+TEST(BrokenMap, WritesBeforeStart) {
+  // Starts one element early.
+  testing::expect_caught<Map>(
+      []<class Exec, class T>(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) {
+        T const c = static_cast<T>(in.parameters.c);
+        for_range(exec, 0, in.a.extent(0), Add<T>{in.a.data(), out.out.data(), c, 0, 0});
+        for_range(exec, 0, 1, Add<T>{in.a.data(), out.out.data() - 1, c, 0, 0});
+      },
+      100, {}, "before the start");
+}
+TEST(BrokenMap, AddsNothing) {
+  // An empty kernel.
+  testing::expect_caught<Map>([](auto const&, auto const&, auto const&) {}, 100, {}, "0");
+}
 // Puzzle P6's 9 elements in tiles of 4.
 TEST(BrokenMap, TilesAreRightWithoutAMistake) {
-  testing::expect_right<Map, BrokenTiles<TileMistake::none>>(9, tiles_of_4);
+  testing::expect_right<Map>(BrokenTiles<TileMistake::none>{}, 9, tiles_of_4);
 }
 TEST(BrokenMap, TileWithoutGuard) {
-  testing::expect_caught<Map, BrokenTiles<TileMistake::no_guard>>(9, tiles_of_4, "past the end");
+  testing::expect_caught<Map>(BrokenTiles<TileMistake::no_guard>{}, 9, tiles_of_4, "past the end");
 }
 TEST(BrokenMap, TilesApart) {
-  testing::expect_caught<Map, BrokenTiles<TileMistake::offset_by_one>>(9, tiles_of_4, "first at [4]");
+  testing::expect_caught<Map>(BrokenTiles<TileMistake::offset_by_one>{}, 9, tiles_of_4, "first at [4]");
 }
 TEST(BrokenMap, NoBarrierInScratch) {
-  testing::expect_caught<Map, BrokenTiles<TileMistake::no_barrier>>(10007, {{"tile", std::int64_t{512}}}, "wrong", 200,
-                                                                    testing::Where::hosts);
+  testing::expect_caught<Map>(BrokenTiles<TileMistake::no_barrier>{}, 10007, {{"tile", std::int64_t{512}}}, "wrong",
+                              200, testing::Where::hosts);
 }
-TEST(BrokenMap, ReadsNeighbour) { testing::expect_caught<Map, ReadsNeighbour>(100, {}, "50"); }
+TEST(BrokenMap, ReadsNeighbour) {
+  // Reads one element to the right.
+  testing::expect_caught<Map>(
+      []<class Exec, class T>(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) {
+        T const c = static_cast<T>(in.parameters.c);
+        std::size_t const n = in.a.extent(0);
+        for_range(exec, 0, n, Add<T>{in.a.data(), out.out.data(), c, 0, 0});
+        for_range(exec, n / 2, n / 2 + 1, Add<T>{in.a.data(), out.out.data(), c, 1, 0});
+      },
+      100, {}, "50");
+}
 
 }  // namespace
 }  // namespace tessera::map

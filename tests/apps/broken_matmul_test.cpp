@@ -93,17 +93,13 @@ struct WholeGrid {
 
 template <class Mistake>
 struct Broken {
-  static constexpr VariantInfo info{.name = Mistake::name, .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Matmul, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& in, OutputOn<Matmul, Exec, T> const& out) const {
-      Matrices<T> const of{operands(in, out)};
-      Kernel<T, Mistake> const kernel{of, Mistake::across(of)};
-      Kokkos::parallel_for("tessera::tests::broken_matmul", over(exec, Mistake::down(of) * Mistake::across(of)),
-                           kernel);
-    }
-  };
+  void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& in, OutputOn<Matmul, Exec, T> const& out) const {
+    Matrices<T> const of{operands(in, out)};
+    Kernel<T, Mistake> const kernel{of, Mistake::across(of)};
+    Kokkos::parallel_for("tessera::tests::broken_matmul",
+                         Kokkos::RangePolicy<Exec>(exec, 0, Mistake::down(of) * Mistake::across(of)), kernel);
+  }
 };
 
 // The last tile along k has the full width and reads on into the next row.
@@ -189,7 +185,7 @@ struct WritesPastEnd {
 
 template <class Mistake>
 void expect_caught(std::size_t size, ParameterMap const& given, std::string const& message) {
-  testing::expect_caught<Matmul, Broken<Mistake>>(size, given, message);
+  testing::expect_caught<Matmul>(Broken<Mistake>{}, size, given, message);
 }
 
 constexpr std::size_t cube_of_19 = 19 * 19 * 19;
@@ -250,34 +246,30 @@ struct BrokenTile {
 
 template <TileMistake mistake>
 struct BrokenTiles {
-  static constexpr VariantInfo info{.name = "broken_tiles", .level = Level::team, .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Matmul, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& in, OutputOn<Matmul, Exec, T> const& out) const {
-      using Tile = BrokenTile<Exec, T>;
-      Matrices<T> const of{operands(in, out)};
-      std::size_t const across = tiles_of(of.n, Tile::edge);
-      typename Tile::Policy const policy(exec, league_of(tiles_of(of.m, Tile::edge) * across),
-                                         exec.concurrency() > 1 ? 2 : 1);
-      Kokkos::parallel_for("tessera::tests::broken_matmul",
-                           with_scratch(policy, 2 * Tile::Staged::shmem_size(Tile::edge * Tile::edge)),
-                           Tile{mistake, of, across});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& in, OutputOn<Matmul, Exec, T> const& out) const {
+    using Tile = BrokenTile<Exec, T>;
+    Matrices<T> const of{operands(in, out)};
+    std::size_t const across = tiles_of(of.n, Tile::edge);
+    typename Tile::Policy const policy(exec, league_of(tiles_of(of.m, Tile::edge) * across),
+                                       exec.concurrency() > 1 ? 2 : 1);
+    Kokkos::parallel_for("tessera::tests::broken_matmul",
+                         with_scratch(policy, 2 * Tile::Staged::shmem_size(Tile::edge * Tile::edge)),
+                         Tile{mistake, of, across});
+  }
 };
 
 constexpr std::size_t cube_of_43 = 43 * 43 * 43;
 TEST(BrokenMatmul, TilesAreRightWithoutAMistake) {
-  testing::expect_right<Matmul, BrokenTiles<TileMistake::none>>(cube_of_43, {});
+  testing::expect_right<Matmul>(BrokenTiles<TileMistake::none>{}, cube_of_43, {});
 }
 TEST(BrokenMatmul, NoBarrierAfterLoad) {
-  testing::expect_caught<Matmul, BrokenTiles<TileMistake::no_barrier_after_load>>(cube_of_43, {}, "wrong", 200,
-                                                                                  testing::Where::hosts);
+  testing::expect_caught<Matmul>(BrokenTiles<TileMistake::no_barrier_after_load>{}, cube_of_43, {}, "wrong", 200,
+                                 testing::Where::hosts);
 }
 TEST(BrokenMatmul, NoBarrierBeforeReload) {
-  testing::expect_caught<Matmul, BrokenTiles<TileMistake::no_barrier_before_reload>>(cube_of_43, {}, "wrong", 200,
-                                                                                     testing::Where::hosts);
+  testing::expect_caught<Matmul>(BrokenTiles<TileMistake::no_barrier_before_reload>{}, cube_of_43, {}, "wrong", 200,
+                                 testing::Where::hosts);
 }
 
 // Runs the league of a tiled kernel with teams of `threads`, in one scratch; the matrices end at guard pages. Returns

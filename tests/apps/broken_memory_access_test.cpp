@@ -34,37 +34,6 @@ struct Walks {
   }
 };
 
-struct LeavesOutLastStride {
-  static constexpr VariantInfo info{.name = "leaves_out_last_stride", .summary = "n / stride, rounded down"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
-                    OutputOn<MemoryAccess, Exec, T> const& out) const {
-      std::size_t const n = in.in.extent(0);
-      auto const stride = static_cast<std::size_t>(in.parameters.stride);
-      for_range(exec, n / stride * stride, Walks<T>{in.in.data(), out.copied.data(), n, n / stride, stride});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
-  };
-};
-
-struct WalksOnce {
-  static constexpr VariantInfo info{.name = "walks_once", .summary = "only the first element of each stride"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
-                    OutputOn<MemoryAccess, Exec, T> const& out) const {
-      std::size_t const n = in.in.extent(0);
-      auto const stride = static_cast<std::size_t>(in.parameters.stride);
-      std::size_t const walk = (n + stride - 1) / stride;
-      for_range(exec, walk, Walks<T>{in.in.data(), out.copied.data(), n, walk, stride});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
-  };
-};
-
 // to[index] = from[i], or to[i] = from[index].
 template <class T>
 struct Permutes {
@@ -79,51 +48,19 @@ struct Permutes {
   }
 };
 
+// Gathers for scatter, scatters for gather.
 template <bool WritesGathered>
 struct OtherWayRound {
-  static constexpr VariantInfo info{.name = "other_way_round", .summary = "gathers for scatter, scatters for gather"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
-                    OutputOn<MemoryAccess, Exec, T> const& out) const {
-      std::size_t const n = in.in.extent(0);
-      T* const to = WritesGathered ? out.gathered.data() : out.scattered.data();
-      for_range(exec, n, Permutes<T>{in.in.data(), to, n, permutation_factor(n), WritesGathered});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const {
-      return {{.field = WritesGathered ? "gathered" : "scattered"}};
-    }
-  };
-};
-
-struct ReadsInOrder {
-  static constexpr VariantInfo info{.name = "reads_in_order", .summary = "forgets the index"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
-                    OutputOn<MemoryAccess, Exec, T> const& out) const {
-      std::size_t const n = in.in.extent(0);
-      for_range(exec, n, Permutes<T>{in.in.data(), out.gathered.data(), n, 1, false});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "gathered"}}; }
-  };
-};
-
-struct LeavesOutOffset {
-  static constexpr VariantInfo info{.name = "leaves_out_offset", .summary = "copies nothing before the offset"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
-                    OutputOn<MemoryAccess, Exec, T> const& out) const {
-      auto const offset = static_cast<std::size_t>(in.parameters.offset);
-      for_range(exec, in.in.extent(0) - offset,
-                Permutes<T>{in.in.data() + offset, out.copied.data() + offset, in.in.extent(0), 1, false});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
-  };
+  void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                  OutputOn<MemoryAccess, Exec, T> const& out) const {
+    std::size_t const n = in.in.extent(0);
+    T* const to = WritesGathered ? out.gathered.data() : out.scattered.data();
+    for_range(exec, n, Permutes<T>{in.in.data(), to, n, permutation_factor(n), WritesGathered});
+  }
+  [[nodiscard]] std::vector<WrittenField> outputs() const {
+    return {{.field = WritesGathered ? "gathered" : "scattered"}};
+  }
 };
 
 // Only whole 16-byte pieces, --bytes beyond a boundary.
@@ -135,22 +72,18 @@ struct MovesPiece {
   }
 };
 
+// No bytes before the first piece, or behind.
 template <bool LeavesOutFirst>
 struct LeavesOutBytes {
-  static constexpr VariantInfo info{.name = "leaves_out_bytes",
-                                    .summary = "no bytes before the first piece, or behind"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
-                    OutputOn<MemoryAccess, Exec, T> const& out) const {
-      auto const shift = LeavesOutFirst ? static_cast<std::size_t>(in.parameters.bytes) : 0;
-      for_range(exec, (in.in.extent(0) * sizeof(T) - shift) / 16,
-                MovesPiece{reinterpret_cast<unsigned char const*>(in.in.data()) + shift,
-                           reinterpret_cast<unsigned char*>(out.copied.data()) + shift});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
-  };
+  void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                  OutputOn<MemoryAccess, Exec, T> const& out) const {
+    auto const shift = LeavesOutFirst ? static_cast<std::size_t>(in.parameters.bytes) : 0;
+    for_range(exec, (in.in.extent(0) * sizeof(T) - shift) / 16,
+              MovesPiece{reinterpret_cast<unsigned char const*>(in.in.data()) + shift,
+                         reinterpret_cast<unsigned char*>(out.copied.data()) + shift});
+  }
+  [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
 };
 
 // Indices that a walk through the tile reads; `skip` is the step of the walk.
@@ -173,21 +106,17 @@ struct Stages {
   }
 };
 
+// Each walk reads the same places, or a round less.
 template <int Skip, int FewerRounds>
 struct WrongPlaces {
-  static constexpr VariantInfo info{.name = "wrong_places",
-                                    .summary = "each walk reads the same places, or a round less"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
-                    OutputOn<MemoryAccess, Exec, T> const& out) const {
-      for_range(exec, in.in.extent(0),
-                Stages<T>{in.in.data(), out.staged.data(), in.in.extent(0), static_cast<int>(in.parameters.spread),
-                          static_cast<int>(in.parameters.rounds) - FewerRounds, Skip});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "staged"}}; }
-  };
+  void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                  OutputOn<MemoryAccess, Exec, T> const& out) const {
+    for_range(exec, in.in.extent(0),
+              Stages<T>{in.in.data(), out.staged.data(), in.in.extent(0), static_cast<int>(in.parameters.spread),
+                        static_cast<int>(in.parameters.rounds) - FewerRounds, Skip});
+  }
+  [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "staged"}}; }
 };
 
 // The variant `banks` without the barrier between its rounds.
@@ -212,22 +141,19 @@ struct StagesAtOnce {
   }
 };
 
+// Reads a round before all have written it.
 struct LacksBarrier {
-  static constexpr VariantInfo info{.name = "lacks_barrier", .summary = "reads a round before all have written it"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
+  void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,
+                  OutputOn<MemoryAccess, Exec, T> const& output) const {
     using Stages = StagesAtOnce<Exec, T>;
-    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,
-                    OutputOn<MemoryAccess, Exec, T> const& output) const {
-      int const league = static_cast<int>((input.in.extent(0) + bank_tile - 1) / bank_tile);
-      typename Stages::Policy const policy(exec, league, std::min(2, exec.concurrency()));
-      Kokkos::parallel_for("tessera::tests::broken_memory_access",
-                           with_scratch(policy, 2 * Stages::Tile::shmem_size(bank_tile)),
-                           Stages{input.in, output.staged, static_cast<int>(input.parameters.spread)});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "staged"}}; }
-  };
+    int const league = static_cast<int>((input.in.extent(0) + bank_tile - 1) / bank_tile);
+    typename Stages::Policy const policy(exec, league, std::min(2, exec.concurrency()));
+    Kokkos::parallel_for("tessera::tests::broken_memory_access",
+                         with_scratch(policy, 2 * Stages::Tile::shmem_size(bank_tile)),
+                         Stages{input.in, output.staged, static_cast<int>(input.parameters.spread)});
+  }
+  [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "staged"}}; }
 };
 
 // The end of every element's chain.
@@ -245,60 +171,101 @@ struct Chains {
   }
 };
 
+// One branch for all, or an iteration less.
 template <bool OneBranch, int Fewer>
 struct SavesWork {
-  static constexpr VariantInfo info{.name = "saves_work", .summary = "one branch for all, or an iteration less"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
-                    OutputOn<MemoryAccess, Exec, T> const& out) const {
-      auto const branches = OneBranch ? 1u : static_cast<std::uint32_t>(in.parameters.branches);
-      for_range(exec, in.in.extent(0),
-                Chains<T>{out.diverged.data(), in.parameters.branch, branches,
-                          static_cast<int>(in.parameters.iterations) - Fewer});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "diverged"}}; }
-  };
+  void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                  OutputOn<MemoryAccess, Exec, T> const& out) const {
+    auto const branches = OneBranch ? 1u : static_cast<std::uint32_t>(in.parameters.branches);
+    for_range(exec, in.in.extent(0),
+              Chains<T>{out.diverged.data(), in.parameters.branch, branches,
+                        static_cast<int>(in.parameters.iterations) - Fewer});
+  }
+  [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "diverged"}}; }
 };
 
 ParameterMap const by_warp{{"branch", std::string("warp")}};
 ParameterMap const by_element{{"branch", std::string("element")}};
 
 TEST(BrokenMemoryAccess, LeavesOutLastStride) {
-  testing::expect_caught<MemoryAccess, LeavesOutLastStride>(1001, {}, "copied");
+  // Walks n / stride, rounded down.
+  testing::expect_caught<MemoryAccess>(
+      testing::writes("copied",
+                      []<class Exec, class T>(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                                              OutputOn<MemoryAccess, Exec, T> const& out) {
+                        std::size_t const n = in.in.extent(0);
+                        auto const stride = static_cast<std::size_t>(in.parameters.stride);
+                        for_range(exec, n / stride * stride,
+                                  Walks<T>{in.in.data(), out.copied.data(), n, n / stride, stride});
+                      }),
+      1001, {}, "copied");
 }
-TEST(BrokenMemoryAccess, WalksOnce) { testing::expect_caught<MemoryAccess, WalksOnce>(1000, {}, "copied"); }
+TEST(BrokenMemoryAccess, WalksOnce) {
+  // Only the first element of each stride.
+  testing::expect_caught<MemoryAccess>(
+      testing::writes("copied",
+                      []<class Exec, class T>(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                                              OutputOn<MemoryAccess, Exec, T> const& out) {
+                        std::size_t const n = in.in.extent(0);
+                        auto const stride = static_cast<std::size_t>(in.parameters.stride);
+                        std::size_t const walk = (n + stride - 1) / stride;
+                        for_range(exec, walk, Walks<T>{in.in.data(), out.copied.data(), n, walk, stride});
+                      }),
+      1000, {}, "copied");
+}
 TEST(BrokenMemoryAccess, ScattersForGather) {
-  testing::expect_caught<MemoryAccess, OtherWayRound<true>>(1000, {}, "gathered");
+  testing::expect_caught<MemoryAccess>(OtherWayRound<true>{}, 1000, {}, "gathered");
 }
 TEST(BrokenMemoryAccess, GathersForScatter) {
-  testing::expect_caught<MemoryAccess, OtherWayRound<false>>(1000, {}, "scattered");
+  testing::expect_caught<MemoryAccess>(OtherWayRound<false>{}, 1000, {}, "scattered");
 }
-TEST(BrokenMemoryAccess, ReadsInOrder) { testing::expect_caught<MemoryAccess, ReadsInOrder>(100, {}, "gathered"); }
-TEST(BrokenMemoryAccess, LeavesOutOffset) { testing::expect_caught<MemoryAccess, LeavesOutOffset>(100, {}, "copied"); }
+TEST(BrokenMemoryAccess, ReadsInOrder) {
+  // Forgets the index.
+  testing::expect_caught<MemoryAccess>(
+      testing::writes("gathered",
+                      []<class Exec, class T>(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                                              OutputOn<MemoryAccess, Exec, T> const& out) {
+                        std::size_t const n = in.in.extent(0);
+                        for_range(exec, n, Permutes<T>{in.in.data(), out.gathered.data(), n, 1, false});
+                      }),
+      100, {}, "gathered");
+}
+TEST(BrokenMemoryAccess, LeavesOutOffset) {
+  // Copies nothing before the offset.
+  testing::expect_caught<MemoryAccess>(
+      testing::writes("copied",
+                      []<class Exec, class T>(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                                              OutputOn<MemoryAccess, Exec, T> const& out) {
+                        auto const offset = static_cast<std::size_t>(in.parameters.offset);
+                        for_range(
+                            exec, in.in.extent(0) - offset,
+                            Permutes<T>{in.in.data() + offset, out.copied.data() + offset, in.in.extent(0), 1, false});
+                      }),
+      100, {}, "copied");
+}
 // 1001 floats are whole pieces plus four bytes: before the first piece or behind the last.
 TEST(BrokenMemoryAccess, LeavesOutBytesBefore) {
-  testing::expect_caught<MemoryAccess, LeavesOutBytes<true>>(1001, {}, "copied");
+  testing::expect_caught<MemoryAccess>(LeavesOutBytes<true>{}, 1001, {}, "copied");
 }
 TEST(BrokenMemoryAccess, LeavesOutBytesBehind) {
-  testing::expect_caught<MemoryAccess, LeavesOutBytes<false>>(1001, {}, "copied");
+  testing::expect_caught<MemoryAccess>(LeavesOutBytes<false>{}, 1001, {}, "copied");
 }
 TEST(BrokenMemoryAccess, WalksReadTheSamePlaces) {
-  testing::expect_caught<MemoryAccess, WrongPlaces<0, 0>>(3000, {}, "staged");
+  testing::expect_caught<MemoryAccess>(WrongPlaces<0, 0>{}, 3000, {}, "staged");
 }
-TEST(BrokenMemoryAccess, SkipsRound) { testing::expect_caught<MemoryAccess, WrongPlaces<1, 1>>(3000, {}, "staged"); }
+TEST(BrokenMemoryAccess, SkipsRound) { testing::expect_caught<MemoryAccess>(WrongPlaces<1, 1>{}, 3000, {}, "staged"); }
 TEST(BrokenMemoryAccess, LacksBarrier) {
-  testing::expect_caught<MemoryAccess, LacksBarrier>(1 << 20, {{"rounds", std::int64_t{1}}}, "staged", 20,
-                                                     testing::Where::hosts);
+  testing::expect_caught<MemoryAccess>(LacksBarrier{}, 1 << 20, {{"rounds", std::int64_t{1}}}, "staged", 20,
+                                       testing::Where::hosts);
 }
 TEST(BrokenMemoryAccess, TakesOneBranch) {
-  testing::expect_caught<MemoryAccess, SavesWork<true, 0>>(100, {}, "diverged");
-  testing::expect_caught<MemoryAccess, SavesWork<true, 0>>(100, by_warp, "diverged");
-  testing::expect_caught<MemoryAccess, SavesWork<true, 0>>(100, by_element, "diverged");
+  testing::expect_caught<MemoryAccess>(SavesWork<true, 0>{}, 100, {}, "diverged");
+  testing::expect_caught<MemoryAccess>(SavesWork<true, 0>{}, 100, by_warp, "diverged");
+  testing::expect_caught<MemoryAccess>(SavesWork<true, 0>{}, 100, by_element, "diverged");
 }
 TEST(BrokenMemoryAccess, SkipsIteration) {
-  testing::expect_caught<MemoryAccess, SavesWork<false, 1>>(100, {}, "diverged");
+  testing::expect_caught<MemoryAccess>(SavesWork<false, 1>{}, 100, {}, "diverged");
 }
 
 TEST(MemoryAccessModel, PermutationHitsEveryElementOnce) {

@@ -27,24 +27,24 @@ KOKKOS_INLINE_FUNCTION int present(std::size_t i, std::size_t n, std::size_t len
   return left < 3 ? static_cast<int>(left) : 3;
 }
 
+// Takes the next segment's elements.
 struct CrossesSegments {
-  static constexpr VariantInfo info{.name = "crosses_segments", .summary = "takes the next segment's elements"};
   template <Floating T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t) {
     return mean(in, i, present(i, n, 0), present(i, n, 0));
   }
 };
 
+// Divides by 3 where there are fewer.
 struct AlwaysThirds {
-  static constexpr VariantInfo info{.name = "always_thirds", .summary = "divides by 3 where there are fewer"};
   template <Floating T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t segment) {
     return mean(in, i, present(i, n, segment), 3);
   }
 };
 
+// Tiles of 8 that see one element behind them.
 struct HaloOfOne {
-  static constexpr VariantInfo info{.name = "halo_of_one", .summary = "tiles of 8 that see one element behind them"};
   template <Floating T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t segment) {
     int const there = present(i, n, segment);
@@ -52,16 +52,16 @@ struct HaloOfOne {
   }
 };
 
+// Zeros past the end count as elements.
 struct LanesBeyondEnd {
-  static constexpr VariantInfo info{.name = "lanes_beyond_end", .summary = "zeros past the end count as elements"};
   template <Floating T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t) {
     return mean(in, i, present(i, n, 0), 3);
   }
 };
 
+// Counts segments from its tile of 8 on.
 struct SegmentsFromTile {
-  static constexpr VariantInfo info{.name = "segments_from_tile", .summary = "counts segments from its tile of 8 on"};
   template <Floating T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t segment) {
     int const there = Kokkos::min(present(i % 8, n, segment), present(i, n, 0));
@@ -71,8 +71,8 @@ struct SegmentsFromTile {
 
 template <class Mistake>
 void expect_caught(std::int64_t segment, std::string const& where) {
-  testing::expect_caught<MovingAverage, testing::WrongStencil<MovingAverage, Mistake>>(100, {{"segment", segment}},
-                                                                                       where);
+  testing::expect_caught<MovingAverage>(testing::WrongStencil<MovingAverage, Mistake>{}, 100, {{"segment", segment}},
+                                        where);
 }
 
 TEST(BrokenMovingAverage, CrossesSegments) { expect_caught<CrossesSegments>(32, "first at [30]"); }
@@ -98,16 +98,16 @@ TEST(MovingAverage, SumsPastTheRange) {
   // Many tiles, with all lanes and tails.
   expect_means(std::vector<double>(70001, -3e38), std::vector<double>(70001, -3e38));
 }
-// The plain formula: it gives infinities.
+// The plain formula: its sums leave the range, and it gives infinities.
 struct PlainSum {
-  static constexpr VariantInfo info{.name = "plain_sum", .summary = "sums that leave the range"};
   template <Floating T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t) {
     return mean(in, i, present(i, n, 0), present(i, n, 0));
   }
 };
 TEST(BrokenMovingAverage, SumLeavesTheRange) {
-  App const broken = make_app<MovingAverage>({rows<MovingAverage, testing::WrongStencil<MovingAverage, PlainSum>>()});
+  App const broken =
+      make_app<MovingAverage>({testing::rows_of<MovingAverage>(testing::WrongStencil<MovingAverage, PlainSum>{})});
   testing::GivenFields const source({{"in", {{8}, std::vector<double>(8, 3e38)}}});
   for (Row const& row : broken.rows) {
     if (row.dtype != DType::float32 || !testing::is_wanted(row)) continue;

@@ -88,29 +88,26 @@ struct SplitSegment {
   }
 };
 
+// A partition with one mistake.
 template <Mistake M>
 struct Broken {
-  static constexpr VariantInfo info{.name = "broken", .summary = "a partition with one mistake"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Partition, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
-                    OutputOn<Partition, Exec, T> const& out) const {
-      Kokkos::parallel_for(
-          "tessera::tests::broken_partition", over(exec, out.left_count.extent(0)),
-          SplitSegment<T>{in.parameters, in.in.data(), out.values.data(), out.left_count.data(), in.in.extent(0), M});
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const {
-      if (M != Mistake::fills_the_rest) return {};
-      return {{.field = "values", .count_field = "left_count"}, {.field = "left_count"}};
-    }
-  };
+  void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
+                  OutputOn<Partition, Exec, T> const& out) const {
+    Kokkos::parallel_for(
+        "tessera::tests::broken_partition", Kokkos::RangePolicy<Exec>(exec, 0, out.left_count.extent(0)),
+        SplitSegment<T>{in.parameters, in.in.data(), out.values.data(), out.left_count.data(), in.in.extent(0), M});
+  }
+  [[nodiscard]] std::vector<WrittenField> outputs() const {
+    if (M != Mistake::fills_the_rest) return {};
+    return {{.field = "values", .count_field = "left_count"}, {.field = "left_count"}};
+  }
 };
 
 // Returns what a row of the variant reports for each dtype and space; the element `pivot_at` is the pivot.
 template <class Variant>
 void for_each_outcome(std::size_t size, ParameterMap given, int runs, auto const& body, int pivot_at = -1) {
-  App const app = make_app<Partition>({rows<Partition, Variant>()});
+  App const app = make_app<Partition>({testing::rows_of<Partition>(Variant{})});
   for (Row const& row : app.rows) {
     if (!testing::is_wanted(row)) continue;
     if (pivot_at >= 0) {
@@ -141,26 +138,26 @@ TEST(BrokenPartition, EqualGoesLeft) {
       50);
 }
 TEST(BrokenPartition, RightReversed) {
-  testing::expect_caught<Partition, Broken<Mistake::right_reversed>>(100, {}, "values");
+  testing::expect_caught<Partition>(Broken<Mistake::right_reversed>{}, 100, {}, "values");
 }
 TEST(BrokenPartition, SecondTileOff) {
-  testing::expect_caught<Partition, Broken<Mistake::second_tile_off>>(100, {}, "values");
+  testing::expect_caught<Partition>(Broken<Mistake::second_tile_off>{}, 100, {}, "values");
 }
 TEST(BrokenPartition, NotStableInLanes) {
-  testing::expect_caught<Partition, Broken<Mistake::not_stable_in_lanes>>(100, {}, "values");
+  testing::expect_caught<Partition>(Broken<Mistake::not_stable_in_lanes>{}, 100, {}, "values");
 }
 TEST(BrokenPartition, InclusiveScan) {
-  testing::expect_caught<Partition, Broken<Mistake::inclusive_scan>>(100, {}, "values");
+  testing::expect_caught<Partition>(Broken<Mistake::inclusive_scan>{}, 100, {}, "values");
 }
 TEST(BrokenPartition, CountsInFloat) {
-  testing::expect_caught<Partition, Broken<Mistake::counts_in_float>>((std::size_t{1} << 24) + 3, {{"pivot", 1000.0}},
-                                                                      "expected 16777219, got 16777216");
+  testing::expect_caught<Partition>(Broken<Mistake::counts_in_float>{}, (std::size_t{1} << 24) + 3, {{"pivot", 1000.0}},
+                                    "expected 16777219, got 16777216");
 }
 TEST(BrokenPartition, IgnoresSegments) {
-  testing::expect_caught<Partition, Broken<Mistake::ignores_segments>>(100, {{"segment", std::int64_t{30}}}, "wrong");
+  testing::expect_caught<Partition>(Broken<Mistake::ignores_segments>{}, 100, {{"segment", std::int64_t{30}}}, "wrong");
 }
 TEST(BrokenPartition, FillsTheRest) {
-  testing::expect_caught<Partition, Broken<Mistake::fills_the_rest>>(100, {}, "were written after the first");
+  testing::expect_caught<Partition>(Broken<Mistake::fills_the_rest>{}, 100, {}, "were written after the first");
 }
 
 // Evaluates x < pivot in double, for numbers of T around the pivot.

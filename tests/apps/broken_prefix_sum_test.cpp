@@ -45,19 +45,16 @@ struct ScanTile {
   }
 };
 
+// A scan with one mistake.
 template <Mistake M>
 struct Broken {
-  static constexpr VariantInfo info{.name = "broken", .summary = "a scan with one mistake"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<PrefixSum, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in,
-                    OutputOn<PrefixSum, Exec, T> const& out) const {
-      std::size_t const n = in.in.extent(0);
-      Kokkos::parallel_for("tessera::tests::broken_prefix_sum", over(exec, (n + tile - 1) / tile),
-                           ScanTile<T>{in.in.data(), out.out.data(), n, M});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in,
+                  OutputOn<PrefixSum, Exec, T> const& out) const {
+    std::size_t const n = in.in.extent(0);
+    Kokkos::parallel_for("tessera::tests::broken_prefix_sum", Kokkos::RangePolicy<Exec>(exec, 0, (n + tile - 1) / tile),
+                         ScanTile<T>{in.in.data(), out.out.data(), n, M});
+  }
 };
 
 // The sweeps of read_write_split. A thread writes what it has read either at once (the mistake) or after all threads
@@ -174,19 +171,16 @@ struct ScanTotals {
   }
 };
 
+// Scans, and stores totals of tiles.
 template <bool of_all_before>
 struct Totals {
-  static constexpr VariantInfo info{.name = "totals", .summary = "scans, and stores totals of tiles"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<PrefixSum, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in,
-                    OutputOn<PrefixSum, Exec, T> const& out) const {
-      Kokkos::parallel_for(
-          "tessera::tests::broken_prefix_sum", over(exec, 1),
-          ScanTotals<T>{in.in.data(), out.out.data(), out.totals.data(), in.in.extent(0), of_all_before});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in,
+                  OutputOn<PrefixSum, Exec, T> const& out) const {
+    Kokkos::parallel_for(
+        "tessera::tests::broken_prefix_sum", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+        ScanTotals<T>{in.in.data(), out.out.data(), out.totals.data(), in.in.extent(0), of_all_before});
+  }
 };
 
 // Mistake: a Plan keeps data, although the input of the next launch may differ.
@@ -244,43 +238,44 @@ struct Stale {
 
 TEST(BrokenPrefixSum, WhatAPlanKeepsOfItsInput) {
   for (std::size_t const size : {std::size_t{2}, std::size_t{1000}, (std::size_t{1} << 20) + 3, testing::late_size()}) {
-    testing::expect_caught_later<PrefixSum, Stale<Keeps::result_of_construction>, Stale<Keeps::result_of_first_launch>,
-                                 Stale<Keeps::total_of_first_launch>>(size);
+    testing::expect_caught_later<PrefixSum>(size, Stale<Keeps::result_of_construction>{},
+                                            Stale<Keeps::result_of_first_launch>{},
+                                            Stale<Keeps::total_of_first_launch>{});
   }
 }
 
 TEST(BrokenPrefixSum, TotalsOfAllBefore) {
   ParameterMap const kept{{"totals", true}, {"tile", std::int64_t{tile}}};
-  testing::expect_caught<PrefixSum, Totals<true>>(20, kept, "totals");
-  testing::expect_right<PrefixSum, Totals<false>>(20, kept, 2);
+  testing::expect_caught<PrefixSum>(Totals<true>{}, 20, kept, "totals");
+  testing::expect_right<PrefixSum>(Totals<false>{}, 20, kept, 2);
 }
 TEST(BrokenPrefixSum, NoBarrierBetweenReadingAndWriting) {
   ParameterMap const of_two{{"team", std::int64_t{2}}, {"tile", std::int64_t{512}}};
-  testing::expect_caught<PrefixSum, Split<false>>(50001, of_two, "out", testing::repeats(50), testing::Where::hosts);
-  testing::expect_right<PrefixSum, Split<true>>(50001, of_two, 5);
+  testing::expect_caught<PrefixSum>(Split<false>{}, 50001, of_two, "out", testing::repeats(50), testing::Where::hosts);
+  testing::expect_right<PrefixSum>(Split<true>{}, 50001, of_two, 5);
 }
 // Padding is inserted only between rows, so the tiles have several rows: a single row could not show the mistake.
 TEST(BrokenPrefixSum, PaddingForgottenInOneSweep) {
   ParameterMap const of_rows{{"tile", std::int64_t{100}}};
-  testing::expect_caught<PrefixSum, Padded<Forgets::up>>(1001, of_rows, "out");
-  testing::expect_caught<PrefixSum, Padded<Forgets::down>>(1001, of_rows, "out");
-  testing::expect_right<PrefixSum, Padded<Forgets::nothing>>(1001, of_rows, 2);
+  testing::expect_caught<PrefixSum>(Padded<Forgets::up>{}, 1001, of_rows, "out");
+  testing::expect_caught<PrefixSum>(Padded<Forgets::down>{}, 1001, of_rows, "out");
+  testing::expect_right<PrefixSum>(Padded<Forgets::nothing>{}, 1001, of_rows, 2);
 }
-TEST(BrokenPrefixSum, ThePathItselfIsRight) { testing::expect_right<PrefixSum, Broken<Mistake::none>>(100, {}, 2); }
+TEST(BrokenPrefixSum, ThePathItselfIsRight) { testing::expect_right<PrefixSum>(Broken<Mistake::none>{}, 100, {}, 2); }
 TEST(BrokenPrefixSum, PreviousTileOnly) {
-  testing::expect_caught<PrefixSum, Broken<Mistake::previous_tile_only>>(24, {}, "16");
+  testing::expect_caught<PrefixSum>(Broken<Mistake::previous_tile_only>{}, 24, {}, "16");
 }
 TEST(BrokenPrefixSum, LastTileUnwritten) {
-  testing::expect_caught<PrefixSum, Broken<Mistake::skips_last_tile>>(20, {}, "16");
+  testing::expect_caught<PrefixSum>(Broken<Mistake::skips_last_tile>{}, 20, {}, "16");
 }
 TEST(BrokenPrefixSum, ExclusiveForInclusive) {
-  testing::expect_caught<PrefixSum, Broken<Mistake::not_shifted>>(20, {}, "out");
+  testing::expect_caught<PrefixSum>(Broken<Mistake::not_shifted>{}, 20, {}, "out");
 }
 TEST(BrokenPrefixSum, IgnoresSegments) {
-  testing::expect_caught<PrefixSum, Broken<Mistake::none>>(24, {{"segment", std::int64_t{10}}}, "10");
+  testing::expect_caught<PrefixSum>(Broken<Mistake::none>{}, 24, {{"segment", std::int64_t{10}}}, "10");
 }
 TEST(BrokenPrefixSum, IgnoresOperator) {
-  testing::expect_caught<PrefixSum, Broken<Mistake::none>>(24, {{"op", std::string("max")}}, "out");
+  testing::expect_caught<PrefixSum>(Broken<Mistake::none>{}, 24, {{"op", std::string("max")}}, "out");
 }
 
 }  // namespace

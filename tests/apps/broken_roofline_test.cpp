@@ -17,86 +17,27 @@ App app();
 
 namespace {
 
-struct CopiesHalf {
-  static constexpr VariantInfo info{.name = "copies_half", .summary = "moves half of the elements"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Roofline, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
-                    OutputOn<Roofline, Exec, T> const& out) const {
-      auto const half = Kokkos::make_pair(std::size_t{0}, in.a.extent(0) / 2);
-      measure::copy(exec, Kokkos::subview(in.a, half), Kokkos::subview(out.copied, half));
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
-  };
-};
-
-struct ForgetsFactor {
-  static constexpr VariantInfo info{.name = "forgets_factor", .summary = "adds b, not s * b"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Roofline, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
-                    OutputOn<Roofline, Exec, T> const& out) const {
-      measure::triad(exec, in.a, in.b, out.triad, T(1));
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "triad"}}; }
-  };
-};
-
-struct SkipsIteration {
-  static constexpr VariantInfo info{.name = "skips_iteration", .summary = "one multiply-add too few"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Roofline, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
-                    OutputOn<Roofline, Exec, T> const& out) const {
-      measure::chains(exec, out.chains, static_cast<std::int32_t>(in.parameters.iterations - 1));
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "chains"}}; }
-  };
-};
-
-struct LaunchesNothing {
-  static constexpr VariantInfo info{.name = "launches_nothing", .summary = "no launch at all"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Roofline, Exec, T> const&) {}
-    void operator()(Exec const&, InputOn<Roofline, Exec, T> const&, OutputOn<Roofline, Exec, T> const&) const {}
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "launched"}}; }
-  };
-};
-
 // A row that names one field must not be judged by the others, and a row that names none must not be judged by all.
 struct NamesTooMuch {
-  static constexpr VariantInfo info{.name = "names_too_much", .summary = "says that it writes triad as well"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Roofline, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
-                    OutputOn<Roofline, Exec, T> const& out) const {
-      measure::copy(exec, in.a, out.copied);
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}, {.field = "triad"}}; }
-  };
+  void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
+                  OutputOn<Roofline, Exec, T> const& out) const {
+    measure::copy(exec, in.a, out.copied);
+  }
+  [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}, {.field = "triad"}}; }
 };
 
 // The kernel of matrix_*; hosts use emulated lanes and units, although the variants themselves are skipped there.
 template <class Factor, int Lost>
 struct CountsProducts {
-  static constexpr VariantInfo info{.name = "counts_products", .summary = "chains of products of matrices"};
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>
-  struct Plan {
-    Plan(Exec const& exec, InputOn<Roofline, Exec, T> const&) {
-      if (is_gpu<Exec> && !collective::has_matrix_units(exec)) throw Skip("matrix units");
-    }
-    void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
-                    OutputOn<Roofline, Exec, T> const& out) const {
-      measure::matrix_chains<Factor>(exec, out.chains, static_cast<std::int32_t>(in.parameters.iterations) - Lost);
-    }
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "chains"}}; }
-  };
+  void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
+                  OutputOn<Roofline, Exec, T> const& out) const {
+    if (is_gpu<Exec> && !collective::has_matrix_units(exec)) throw Skip("matrix units");
+    measure::matrix_chains<Factor>(exec, out.chains, static_cast<std::int32_t>(in.parameters.iterations) - Lost);
+  }
+  [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "chains"}}; }
 };
 
 template <class Factor>
@@ -106,13 +47,13 @@ TYPED_TEST_SUITE(MatrixChains, Factors);
 
 TYPED_TEST(MatrixChains, CountTheirIterations) {
   for (std::size_t const size : {1, 127, 128, 129, 1001}) {
-    testing::expect_right<Roofline, CountsProducts<TypeParam, 0>>(size, {{"iterations", std::int64_t{20}}});
+    testing::expect_right<Roofline>(CountsProducts<TypeParam, 0>{}, size, {{"iterations", std::int64_t{20}}});
   }
-  testing::expect_right<Roofline, CountsProducts<TypeParam, 0>>(0, {{"iterations", std::int64_t{20}}});
-  testing::expect_right<Roofline, CountsProducts<TypeParam, 0>>(300, {{"iterations", std::int64_t{0}}});
+  testing::expect_right<Roofline>(CountsProducts<TypeParam, 0>{}, 0, {{"iterations", std::int64_t{20}}});
+  testing::expect_right<Roofline>(CountsProducts<TypeParam, 0>{}, 300, {{"iterations", std::int64_t{0}}});
 }
 TYPED_TEST(MatrixChains, MissAnIteration) {
-  testing::expect_caught<Roofline, CountsProducts<TypeParam, 1>>(300, {{"iterations", std::int64_t{20}}}, "chains");
+  testing::expect_caught<Roofline>(CountsProducts<TypeParam, 1>{}, 300, {{"iterations", std::int64_t{20}}}, "chains");
 }
 TYPED_TEST(MatrixChains, SayTheirOperations) {
   using Unit = collective::MatrixUnit<TypeParam>;
@@ -142,11 +83,41 @@ TEST(MatrixVariants, NameTheirUnit) {
   EXPECT_EQ(units, std::set<Unit>(matrix_units.begin(), matrix_units.end()));
 }
 
-TEST(BrokenRoofline, CopiesHalf) { testing::expect_caught<Roofline, CopiesHalf>(100, {}, "50"); }
-TEST(BrokenRoofline, ForgetsFactor) { testing::expect_caught<Roofline, ForgetsFactor>(100, {{"s", -3.0}}, "triad"); }
-TEST(BrokenRoofline, SkipsIteration) { testing::expect_caught<Roofline, SkipsIteration>(100, {}, "chains"); }
-TEST(BrokenRoofline, LaunchesNothing) { testing::expect_caught<Roofline, LaunchesNothing>(100, {}, "launched"); }
-TEST(BrokenRoofline, NamesTooMuch) { testing::expect_caught<Roofline, NamesTooMuch>(100, {}, "triad"); }
+TEST(BrokenRoofline, CopiesHalf) {
+  // Moves half of the elements.
+  testing::expect_caught<Roofline>(
+      testing::writes("copied",
+                      [](auto const& exec, auto const& in, auto const& out) {
+                        auto const half = Kokkos::make_pair(std::size_t{0}, in.a.extent(0) / 2);
+                        measure::copy(exec, Kokkos::subview(in.a, half), Kokkos::subview(out.copied, half));
+                      }),
+      100, {}, "50");
+}
+TEST(BrokenRoofline, ForgetsFactor) {
+  // Adds b, not s * b.
+  testing::expect_caught<Roofline>(
+      testing::writes("triad",
+                      []<class Exec, class T>(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
+                                              OutputOn<Roofline, Exec, T> const& out) {
+                        measure::triad(exec, in.a, in.b, out.triad, T(1));
+                      }),
+      100, {{"s", -3.0}}, "triad");
+}
+TEST(BrokenRoofline, SkipsIteration) {
+  // One multiply-add too few.
+  testing::expect_caught<Roofline>(
+      testing::writes("chains",
+                      [](auto const& exec, auto const& in, auto const& out) {
+                        measure::chains(exec, out.chains, static_cast<std::int32_t>(in.parameters.iterations - 1));
+                      }),
+      100, {}, "chains");
+}
+TEST(BrokenRoofline, LaunchesNothing) {
+  // No launch at all.
+  testing::expect_caught<Roofline>(testing::writes("launched", [](auto const&, auto const&, auto const&) {}), 100, {},
+                                   "launched");
+}
+TEST(BrokenRoofline, NamesTooMuch) { testing::expect_caught<Roofline>(NamesTooMuch{}, 100, {}, "triad"); }
 
 }  // namespace
 }  // namespace tessera::roofline

@@ -1,15 +1,18 @@
 #pragma once
 /// \file
-/// Runs variants that are not in the table through the same path as those that are: wrong ones must be caught, and
-/// right ones must pass.
+/// Runs callables and variants that are not in the table through the same path as its rows: wrong ones must be caught,
+/// and right ones must pass.
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness.hpp"
@@ -22,29 +25,71 @@ namespace tessera::testing {
 
 enum class Where { everywhere, hosts };
 
-/// Expects what run_row reports for each row of a variant on a random input to contain `message`, and never to be
-/// empty. A missing barrier shows reliably only on hosts, whose scheduler interrupts threads anywhere, and not with one
-/// thread.
-template <class Problem, class Variant>
-void expect_caught(std::size_t size, ParameterMap const& given, std::string const& message, int runs = 1,
-                   Where where = Where::everywhere) {
-  App const app = make_app<Problem>({rows<Problem, Variant>()});
+/// True unless the callable says `static constexpr bool deterministic = false`.
+template <class Call>
+inline constexpr bool is_deterministic = true;
+template <class Call>
+  requires(!Call::deterministic)
+inline constexpr bool is_deterministic<Call> = false;
+
+/// A variant whose Plan is a copy of a callable `(exec, input, output)`, with its outputs() and reduced_precision() if
+/// it has them.
+template <class Problem, class Call>
+struct Calling {
+  static constexpr VariantInfo info{.name = "callable", .summary = "a test's", .deterministic = is_deterministic<Call>};
+  static inline std::optional<Call> call;  // of Plans that are constructed from here on
+  template <ExecutionSpace Exec, class T>
+    requires std::invocable<Call&, Exec const&, InputOn<Problem, Exec, T> const&, OutputOn<Problem, Exec, T> const&>
+  struct Plan : Call {
+    Plan(Exec const&, InputOn<Problem, Exec, T> const&) : Call(*call) {}
+  };
+};
+
+/// Returns the rows of a variant or of a callable. Rows of the same callable's type call the last value.
+template <class Problem, class Tested>
+[[nodiscard]] VariantRows rows_of(Tested const& tested) {
+  if constexpr (Described<Tested>) {
+    return rows<Problem, Tested>();
+  } else {
+    Calling<Problem, Tested>::call.emplace(tested);
+    return rows<Problem, Calling<Problem, Tested>>();
+  }
+}
+
+/// A callable that writes only one field of the output.
+template <class Call>
+struct Writing : Call {
+  std::string_view field;
+  [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = std::string(field)}}; }
+};
+template <class Call>
+[[nodiscard]] Writing<Call> writes(std::string_view field, Call const& call) {
+  return {call, field};
+}
+
+/// Expects what run_row reports for each row of a wrong callable `(exec, input, output)`, or of a wrong variant, on a
+/// random input to be a wrong result that contains `message`. A missing barrier shows reliably only on hosts, whose
+/// scheduler interrupts threads anywhere, and not with one thread.
+template <class Problem, class Wrong>
+void expect_caught(Wrong const& wrong, std::size_t size, ParameterMap const& given, std::string const& message,
+                   int runs = 1, Where where = Where::everywhere) {
+  App const app = make_app<Problem>({rows_of<Problem>(wrong)});
   ASSERT_FALSE(app.rows.empty());
   for (Row const& row : app.rows) {
     if (!is_wanted(row)) continue;
     if (where == Where::hosts && (!is_host_space(row.space) || row.space == "serial")) continue;
     auto const problem_case = app.generate(row.dtype, size, 1, with_defaults(app, given));
     std::string const outcome = run_row(row, *problem_case, problem_case->reference(), runs);
-    EXPECT_NE(outcome.find(message), std::string::npos)
+    EXPECT_TRUE(is_wrong_result(outcome) && outcome.find(message) != std::string::npos)
         << name_of(app, row) << " of " << size << ": " << (outcome.empty() ? "passed" : outcome);
   }
 }
 
-/// Expects run_row to report nothing for each row of the variant on a random input: a test's kernel must be right
-/// without its mistake. Rows may be skipped, but not all.
-template <class Problem, class Variant>
-void expect_right(std::size_t size, ParameterMap const& given, int runs = 1) {
-  App const app = make_app<Problem>({rows<Problem, Variant>()});
+/// Expects run_row to report nothing for each row of a callable or variant on a random input: a test's kernel must be
+/// right without its mistake. Rows may be skipped, but not all.
+template <class Problem, class Right>
+void expect_right(Right const& right, std::size_t size, ParameterMap const& given, int runs = 1) {
+  App const app = make_app<Problem>({rows_of<Problem>(right)});
   int wanted = 0;
   int passed = 0;
   for (Row const& row : app.rows) {
@@ -59,11 +104,11 @@ void expect_right(std::size_t size, ParameterMap const& given, int runs = 1) {
   EXPECT_TRUE(passed > 0 || wanted == 0) << "all rows were skipped";
 }
 
-/// Checks the driver's verdict for each row of the variants, with a user's default data and options: right at the first
+/// Checks the driver's verdict for each row of the callables or variants, with a user's default data and options: right at the first
 /// launch, wrong after the samples.
-template <class Problem, class... Variants>
-void expect_caught_later(std::size_t size) {
-  App const app = make_app<Problem>({rows<Problem, Variants>()...});
+template <class Problem, class... Wrong>
+void expect_caught_later(std::size_t size, Wrong const&... wrong) {
+  App const app = make_app<Problem>({rows_of<Problem>(wrong)...});
   ASSERT_FALSE(app.rows.empty());
   for (DType const dtype : dtypes_of_this_build()) {
     // For a large case one dtype is enough.

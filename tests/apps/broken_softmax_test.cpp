@@ -57,18 +57,13 @@ struct WrongRow {
 
 template <Mistake mistake>
 struct Wrong {
-  static constexpr VariantInfo info{.name = "wrong", .summary = "one mistake"};
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Softmax, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& in,
-                    OutputOn<Softmax, Exec, T> const& out) const {
-      std::size_t const rows = in.x.extent(0);
-      Kokkos::parallel_for("tessera::tests::broken_softmax", over(exec, rows),
-                           WrongRow<T, mistake>{in.x.data(), out.y.data(), rows, in.x.extent(1)});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& in, OutputOn<Softmax, Exec, T> const& out) const {
+    std::size_t const rows = in.x.extent(0);
+    Kokkos::parallel_for("tessera::tests::broken_softmax", Kokkos::RangePolicy<Exec>(exec, 0, rows),
+                         WrongRow<T, mistake>{in.x.data(), out.y.data(), rows, in.x.extent(1)});
+  }
 };
 
 ParameterMap const of_rows{{"axis", std::string("rows")}, {"rows", std::int64_t{17}}};
@@ -117,7 +112,7 @@ void expect_passes(App const& app, std::string const& axis, FieldSource const& s
 
 template <Mistake mistake>
 void expect_mistake_on(FieldSource const& source) {
-  App const app = make_app<Softmax>({rows<Softmax, Wrong<mistake>>()});
+  App const app = make_app<Softmax>({testing::rows_of<Softmax>(Wrong<mistake>{})});
   for (Row const& row : app.rows) {
     auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {{"axis", std::string("rows")}}));
     EXPECT_NE(testing::run_row(row, *problem_case, problem_case->reference(), 1).find("y: "), std::string::npos)
@@ -127,13 +122,15 @@ void expect_mistake_on(FieldSource const& source) {
 
 TEST(BrokenSoftmax, NoMaximum) { expect_mistake_on<Mistake::no_maximum>(random_matrix(3, 50, 2000)); }
 TEST(BrokenSoftmax, EachPieceForItself) {
-  testing::expect_caught<Softmax, Wrong<Mistake::own_piece>>(17 * 59, of_rows, "y");
+  testing::expect_caught<Softmax>(Wrong<Mistake::own_piece>{}, 17 * 59, of_rows, "y");
 }
-TEST(BrokenSoftmax, MissesTail) { testing::expect_caught<Softmax, Wrong<Mistake::misses_tail>>(17 * 59, of_rows, "y"); }
+TEST(BrokenSoftmax, MissesTail) {
+  testing::expect_caught<Softmax>(Wrong<Mistake::misses_tail>{}, 17 * 59, of_rows, "y");
+}
 TEST(BrokenSoftmax, NotRescaled) {
-  testing::expect_caught<Softmax, Wrong<Mistake::not_rescaled>>(17 * 59, of_rows, "y");
+  testing::expect_caught<Softmax>(Wrong<Mistake::not_rescaled>{}, 17 * 59, of_rows, "y");
 }
-TEST(BrokenSoftmax, SwapsAxes) { testing::expect_caught<Softmax, Wrong<Mistake::swaps_axes>>(17 * 59, of_rows, "y"); }
+TEST(BrokenSoftmax, SwapsAxes) { testing::expect_caught<Softmax>(Wrong<Mistake::swaps_axes>{}, 17 * 59, of_rows, "y"); }
 TEST(BrokenSoftmax, MinusInfinitiesCount) {
   expect_mistake_on<Mistake::infinities_count>(Given(1, 4, {-infinity, -infinity, 1, 2}));
 }

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Wrong stencils: a mistake defines the value of one element and becomes a variant of its mini-app.
+/// Wrong stencils: a mistake defines the value of one element.
 
 #include "broken_rows.hpp"
 
@@ -21,18 +21,13 @@ struct WrongStencilKernel {
 /// For the dtypes that the mistake accepts.
 template <class Problem, class Mistake>
 struct WrongStencil {
-  static constexpr VariantInfo info = Mistake::info;
   template <ExecutionSpace Exec, class T>
     requires requires(T const* in, std::size_t n) { Mistake::at(in, n, n, n); }
-  struct Plan {
-    Plan(Exec const&, InputOn<Problem, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Problem, Exec, T> const& in,
-                    OutputOn<Problem, Exec, T> const& out) const {
-      std::size_t const n = in.in.extent(0);
-      Kokkos::parallel_for("tessera::tests::broken_stencil", over(exec, n),
-                           WrongStencilKernel<Mistake, T>{in.in.data(), out.out.data(), n, in.parameters.segment});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<Problem, Exec, T> const& in, OutputOn<Problem, Exec, T> const& out) const {
+    std::size_t const n = in.in.extent(0);
+    Kokkos::parallel_for("tessera::tests::broken_stencil", Kokkos::RangePolicy<Exec>(exec, 0, n),
+                         WrongStencilKernel<Mistake, T>{in.in.data(), out.out.data(), n, in.parameters.segment});
+  }
 };
 
 }  // namespace tessera::testing

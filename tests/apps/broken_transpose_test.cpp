@@ -40,9 +40,9 @@ struct Move {
   }
 };
 
-template <class Exec, class T, class Place>
-struct MovePlan {
-  MovePlan(Exec const&, InputOn<Transpose, Exec, T> const&) {}
+template <class Place>
+struct Moves {
+  template <ExecutionSpace Exec, class T>
   void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& in,
                   OutputOn<Transpose, Exec, T> const& out) const {
     Kokkos::parallel_for("tessera::tests::broken_transpose", over(exec, in.a.size()),
@@ -50,12 +50,12 @@ struct MovePlan {
   }
 };
 
-struct AsItWas {
+struct AsItWas {  // moves nothing to another place
   KOKKOS_FUNCTION std::size_t operator()(std::size_t row, std::size_t col, std::size_t, std::size_t cols) const {
     return row * cols + col;
   }
 };
-struct ByInputStride {  // right only for squares
+struct ByInputStride {  // rows of the output as long as the input's: right only for squares
   KOKKOS_FUNCTION std::size_t operator()(std::size_t row, std::size_t col, std::size_t, std::size_t cols) const {
     return col * cols + row;
   }
@@ -66,42 +66,12 @@ struct WholeTilesOnly {  // skips elements that no 4 x 4 tile covers
     return covered ? col * rows + row : rows * cols;
   }
 };
-struct UnturnedTiles {  // moves each 4 x 4 tile without transposing it
+struct UnturnedTiles {  // 4 x 4 tiles change places, their elements do not
   KOKKOS_FUNCTION std::size_t operator()(std::size_t row, std::size_t col, std::size_t rows, std::size_t) const {
     std::size_t const to_row = col / 4 * 4 + row % 4;
     std::size_t const to_col = row / 4 * 4 + col % 4;
     return to_row * rows + to_col;
   }
-};
-
-struct CopiesOnly {
-  static constexpr VariantInfo info{.name = "copies_only", .summary = "moves nothing to another place"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan : MovePlan<Exec, T, AsItWas> {
-    using MovePlan<Exec, T, AsItWas>::MovePlan;
-  };
-};
-struct SwapsStrides {
-  static constexpr VariantInfo info{.name = "swaps_strides", .summary = "rows of the output as long as the input's"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan : MovePlan<Exec, T, ByInputStride> {
-    using MovePlan<Exec, T, ByInputStride>::MovePlan;
-  };
-};
-struct MissesPartialTiles {
-  static constexpr VariantInfo info{.name = "misses_partial_tiles", .summary = "whole tiles only"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan : MovePlan<Exec, T, WholeTilesOnly> {
-    using MovePlan<Exec, T, WholeTilesOnly>::MovePlan;
-  };
-};
-struct LeavesTilesUnturned {
-  static constexpr VariantInfo info{.name = "leaves_tiles_unturned",
-                                    .summary = "tiles change places, their elements do not"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan : MovePlan<Exec, T, UnturnedTiles> {
-    using MovePlan<Exec, T, UnturnedTiles>::MovePlan;
-  };
 };
 
 // scratch_tile on 6 rows of 16 elements, with tiles of 8 by teams of two threads, optionally without the barrier
@@ -135,43 +105,41 @@ struct TurnTile {
   }
 };
 
+// Tiles in scratch, perhaps a barrier short.
 template <bool waits>
 struct TurnsTiles {
-  static constexpr VariantInfo info{
-      .name = "turns_tiles", .level = Level::team, .summary = "tiles in scratch, perhaps a barrier short"};
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Transpose, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& in,
-                    OutputOn<Transpose, Exec, T> const& out) const {
-      using Turn = TurnTile<Exec, T, waits>;
-      std::size_t const across = tiles_of(in.a.extent(1), Turn::edge);
-      typename Turn::Policy const policy(exec, league_of(tiles_of(in.a.extent(0), Turn::edge) * across),
-                                         exec.concurrency() > 1 ? 2 : 1);
-      Kokkos::parallel_for("tessera::tests::broken_transpose",
-                           with_scratch(policy, Turn::Staged::shmem_size(Turn::edge * Turn::edge)),
-                           Turn{in.a, out.out, across});
-    }
-  };
+  void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& in,
+                  OutputOn<Transpose, Exec, T> const& out) const {
+    using Turn = TurnTile<Exec, T, waits>;
+    std::size_t const across = tiles_of(in.a.extent(1), Turn::edge);
+    typename Turn::Policy const policy(exec, league_of(tiles_of(in.a.extent(0), Turn::edge) * across),
+                                       exec.concurrency() > 1 ? 2 : 1);
+    Kokkos::parallel_for("tessera::tests::broken_transpose",
+                         with_scratch(policy, Turn::Staged::shmem_size(Turn::edge * Turn::edge)),
+                         Turn{in.a, out.out, across});
+  }
 };
 
 TEST(BrokenTranspose, TilesAreRightWithTheirBarrier) {
-  testing::expect_right<Transpose, TurnsTiles<true>>(10007, {{"rows", std::int64_t{97}}});
+  testing::expect_right<Transpose>(TurnsTiles<true>{}, 10007, {{"rows", std::int64_t{97}}});
 }
 TEST(BrokenTranspose, NoBarrierBeforeReading) {
-  expect_caught<Transpose, TurnsTiles<false>>(10007, {{"rows", std::int64_t{97}}}, "[", 200, testing::Where::hosts);
+  expect_caught<Transpose>(TurnsTiles<false>{}, 10007, {{"rows", std::int64_t{97}}}, "[", 200, testing::Where::hosts);
 }
 
-TEST(BrokenTranspose, CopiesOnly) { expect_caught<Transpose, CopiesOnly>(96, {{"rows", std::int64_t{6}}}, "[0, 1]"); }
+TEST(BrokenTranspose, CopiesOnly) {
+  expect_caught<Transpose>(Moves<AsItWas>{}, 96, {{"rows", std::int64_t{6}}}, "[0, 1]");
+}
 TEST(BrokenTranspose, SwapsStrides) {
-  expect_caught<Transpose, SwapsStrides>(96, {{"rows", std::int64_t{6}}}, "wrong");
+  expect_caught<Transpose>(Moves<ByInputStride>{}, 96, {{"rows", std::int64_t{6}}}, "wrong");
 }
 TEST(BrokenTranspose, MissesPartialTiles) {
-  expect_caught<Transpose, MissesPartialTiles>(96, {{"rows", std::int64_t{6}}}, "wrong");
+  expect_caught<Transpose>(Moves<WholeTilesOnly>{}, 96, {{"rows", std::int64_t{6}}}, "wrong");
 }
 // This mistake needs whole tiles; otherwise it would write outside the matrix. 8 rows of 12.
 TEST(BrokenTranspose, LeavesTilesUnturned) {
-  expect_caught<Transpose, LeavesTilesUnturned>(96, {{"rows", std::int64_t{8}}}, "wrong");
+  expect_caught<Transpose>(Moves<UnturnedTiles>{}, 96, {{"rows", std::int64_t{8}}}, "wrong");
 }
 
 // As TransposeTuning defines them for a GPU, with smaller tiles.
