@@ -38,8 +38,8 @@
 #include <tessera/study/run_suite.hpp>
 #include <tessera/table/app.hpp>
 
-#include "../../common/src/driver/progress.hpp"
-#include "../../common/src/table/host_memory.hpp"
+#include "../../../common/src/driver/progress.hpp"
+#include "../../../common/src/table/host_memory.hpp"
 #include "fake_app.hpp"
 #include "fake_runtime.hpp"
 
