@@ -104,8 +104,8 @@ void expect_right(Right const& right, std::size_t size, ParameterMap const& give
   EXPECT_TRUE(passed > 0 || wanted == 0) << "all rows were skipped";
 }
 
-/// Checks the driver's verdict for each row of the callables or variants, with a user's default data and options: right at the first
-/// launch, wrong after the samples.
+/// Checks the driver's verdict for each row of the callables or variants, with a user's default data and options: right
+/// at the first launch, wrong after the samples.
 template <class Problem, class... Wrong>
 void expect_caught_later(std::size_t size, Wrong const&... wrong) {
   App const app = make_app<Problem>({rows_of<Problem>(wrong)...});

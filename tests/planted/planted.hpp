@@ -48,7 +48,8 @@ inline int chosen_mistake = 0;
   return begin >= n / 10 * 9;
 }
 
-/// True for a late tile of a kernel whose teams take one tile each, if they hold more than a million elements: not for the tiles' totals.
+/// True for a late tile of a kernel whose teams take one tile each, if the tiles hold more than a million elements: not
+/// for tiles of the tiles' totals.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_late_tile(auto const& team, std::size_t tile) {
   auto const tiles = static_cast<std::size_t>(team.league_size());
   return static_cast<std::size_t>(team.league_rank()) == tiles / 10 * 9 && tiles * tile > 1000000;
