@@ -123,12 +123,12 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         .with_error("'all' cannot be named together with mini-apps")
         .with_default("all")
         .with_non_feature_values("all"),
-        description="Mini-apps to build, and to install the inputs of",
+        description="Mini-apps to build and install, with their inputs",
     )
 
     conflicts("~openmp~serial", msg="Tessera needs a host back end: +openmp or +serial")
     conflicts("+cuda", when="cuda_arch=none", msg="choose cuda_arch, for example cuda_arch=90")
-    conflicts("+rocm", when="amdgpu_target=none", msg="choose amdgpu_target, say gfx90a")
+    conflicts("+rocm", when="amdgpu_target=none", msg="choose amdgpu_target, for example amdgpu_target=gfx90a")
     conflicts("+cuda+rocm", msg="Kokkos takes one of CUDA and HIP")
     # What Kokkos was built for decides about compiler and flags: both must say the same.
     conflicts("^kokkos+cuda", when="~cuda", msg="this Kokkos has CUDA: ask for tessera+cuda")

@@ -37,7 +37,7 @@ endfunction()
 # messages. Fetched projects are installed together with Tessera, so that the installed tree is complete.
 function(tessera_fetch name wanted)
   if(TESSERA_DEPS_SOURCE STREQUAL "installed")
-    message(FATAL_ERROR "${wanted} was not found (TESSERA_DEPS_SOURCE=installed looks only at what is installed) "
+    message(FATAL_ERROR "${wanted} was not found (TESSERA_DEPS_SOURCE=installed looks only at what is installed); "
                         "name its prefix in CMAKE_PREFIX_PATH, or configure with TESSERA_DEPS_SOURCE=auto")
   endif()
   tessera_archive(${name} archive reason)

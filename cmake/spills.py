@@ -197,7 +197,7 @@ def run(arguments):
                 with open(path, encoding="utf-8", errors="replace") as file:
                     kernels += read_report(file.read())
             except OSError as error:
-                raise UserError(f"cannot read {path} ({error}); give what a compiler said") from error
+                raise UserError(f"cannot read {path} ({error}); give the output of a compiler") from error
     if not kernels:
         raise UserError("no kernel in the report (the compiler was not asked for one); add " + " or ".join(FLAGS.values()))
     sys.stdout.write(table_of(kernels))
@@ -213,7 +213,7 @@ def main():
     parser.add_argument("--build", metavar="DIR", help="a configured build directory")
     parser.add_argument("--app", metavar="APP", help="the mini-app to compile")
     parser.add_argument("--log", nargs="+", metavar="FILE", help="saved output of a compiler")
-    parser.add_argument("--stack", type=int, metavar="BYTES", help="a larger stack is a fault, too (default: none is)")
+    parser.add_argument("--stack", type=int, metavar="BYTES", help="larger stacks are faults, too (default: none)")
     try:
         return run(parser.parse_args())
     except UserError as error:

@@ -32,7 +32,7 @@ std::vector<Shape> Attention::output_shapes(std::vector<Shape> const& input, Par
   Shape const& v = input[2];
   if (q[1] != k[1]) {
     throw UserError("q has shape " + to_string(q) + " and k " + to_string(k) +
-                    " (a row of q is multiplied by a row of k); give them as many columns");
+                    " (a row of q is multiplied by a row of k); give both the same number of columns");
   }
   if (k != v) {
     throw UserError("k has shape " + to_string(k) + " and v " + to_string(v) +

@@ -36,7 +36,7 @@ struct Attention {
            {.name = "scale", .help = "factor of the scores before the softmax; 1 / sqrt(d) is usual"}},
           {&Parameters::queries, extent_parameter("queries", "rows of the generated q; 0: 8", 0, 1LL << 40)},
           {&Parameters::dim,
-           extent_parameter("dim", "columns of the generated q, k and v, of which --size / dim are the keys; 0: 64", 0,
+           extent_parameter("dim", "columns of the generated q, k and v, which have --size / dim keys; 0: 64", 0,
                             1LL << 40)},
           {&Parameters::chunks,
            number_parameter("chunks", "chunks that split_sequence cuts the keys into; 0: as many as fill the machine",

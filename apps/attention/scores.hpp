@@ -29,13 +29,13 @@ template <ExecutionSpace Exec, class T>
   double const needed = static_cast<double>(queries) * static_cast<double>(keys) * sizeof(T) / gib;
   if (needed > 16) {
     throw Skip("the scores take " + std::to_string(static_cast<std::int64_t>(needed)) +
-               " GiB (more than 16: the fused variants store none)");
+               " GiB (at most 16); use a fused variant, which stores none");
   }
   // The memory check before the run does not include a variant's own buffers.
   double const free = free_memory_bytes(std::string(space_name<Exec>())) / gib;
   if (needed > free) {
     throw Skip("the scores take " + std::to_string(needed) + " GiB (" + std::to_string(free) +
-               " are free: the fused variants store none)");
+               " are free); use a fused variant, which stores none");
   }
   return Scores<Exec, T>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::scores"), queries, keys);
 }

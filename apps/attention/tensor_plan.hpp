@@ -38,10 +38,10 @@ class TensorPlan : public kernels::TensorAttention<Exec, Terms> {
       : Kernel(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.team,
                Terms == 1 ? "tessera::attention::fused_tensor" : "tessera::attention::fused_bf16x3") {
     if (!Kernel::takes(input.parameters.scale)) {
-      throw Skip("a scale of 2^-20 to 2^20, or 0 (scores might leave float's range)");
+      throw Skip("a scale outside of 2^-20 to 2^20, and not 0 (scores might leave float's range)");
     }
     if (outside(exec, input.q) + outside(exec, input.k) + outside(exec, input.v) > 0) {
-      throw Skip("elements of 2^-40 to 2^40, or 0 (scores might leave float's range)");
+      throw Skip("elements outside of 2^-40 to 2^40, and not 0 (scores might leave float's range)");
     }
   }
 

@@ -27,8 +27,7 @@ struct Parameters {
 
   [[nodiscard]] static MemberSpecs<Parameters> specs() {
     return {{&Parameters::axis,
-             number_parameter("axis", "the axis that is summed over: 1 gives a sum for each row, 0 one for each column",
-                              0, 1)},
+             number_parameter("axis", "axis to sum over: 1 gives one sum per row, 0 one per column", 0, 1)},
             {&Parameters::rows, rows_parameter()},
             {&Parameters::team, team_parameter()}};
   }

@@ -67,8 +67,8 @@ struct Butterfly : ArrayProblem<Parameters> {
     Parameters const& parameters = input.parameters;
     if (parameters.segment == 0 && parameters.op != ButterflyOp::pair_swap) {
       throw Skip(
-          "segment 0 (segments are folded where they are held, and the whole array is held nowhere); use "
-          "--variant reduce_broadcast");
+          "segment 0 (this variant holds whole segments, and the whole array does not fit); use --variant "
+          "reduce_broadcast");
     }
     return {.n = input.in.extent(0), .segment = static_cast<std::size_t>(parameters.segment), .team = parameters.team};
   }

@@ -67,8 +67,8 @@ struct Conv1d {
   }
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     if (count_of(input[1]) == 0) {
-      throw UserError("k has shape " + to_string(input[1]) + " beside a " + to_string(input[0]) +
-                      " (a kernel has at least one element); give it one");
+      throw UserError("k has shape " + to_string(input[1]) + " and a " + to_string(input[0]) +
+                      " (a kernel has at least one element); give k one");
     }
     return {input[0]};
   }

@@ -18,8 +18,8 @@ std::vector<Shape> Embedding::input_shapes(std::size_t size, Parameters const& p
   auto const take = [&](std::string const& name, std::int64_t given) {
     auto const extent = static_cast<std::size_t>(given);
     if (extent > left && size > 0) {
-      throw UserError("--" + name + " " + std::to_string(given) + " is more than is left of --size " +
-                      std::to_string(size) + " (size = batch * length * width); choose a smaller one or a larger size");
+      throw UserError("--" + name + " " + std::to_string(given) + " does not fit into --size " + std::to_string(size) +
+                      " (size = batch * length * width); choose a smaller one or a larger size");
     }
     left /= std::max<std::size_t>(1, extent);
     return extent;
@@ -31,7 +31,7 @@ std::vector<Shape> Embedding::input_shapes(std::size_t size, Parameters const& p
   if (all_given && size > 0 && batch * length * width != size) {
     throw UserError("--size " + std::to_string(size) +
                     " is not batch * length * width = " + std::to_string(batch * length * width) +
-                    " (all three are given); give this size, or fewer of them");
+                    " (all three are given); give the product as --size, or leave out one of the three");
   }
   if (size == 0) return {{batch, 0}, {rows, std::max<std::size_t>(1, width)}};
   auto const choose = [&](std::size_t& extent, std::size_t most) {

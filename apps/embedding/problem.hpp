@@ -44,7 +44,7 @@ struct Embedding {
               {&Parameters::team, team_parameter()},
               {&Parameters::table_in_rows,
                {.name = "table",
-                .help = "where distributed has w: whole, on each rank; rows, a block of its rows on each",
+                .help = "how distributed stores w: whole, a copy on each rank; rows, a block of its rows on each rank",
                 .of_ranks = true},
                {{"whole", false}, {"rows", true}}}};
     }

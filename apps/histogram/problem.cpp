@@ -49,7 +49,7 @@ double zipf_value(double uniform, std::uint64_t seed) {
 void Parameters::check() const {
   if (!std::isfinite(lo) || !std::isfinite(hi) || !(lo < hi)) {
     throw UserError(text_of_range(*this) +
-                    " are no range (bins lie from lo up to hi); give two numbers, the smaller one as --lo");
+                    " are not a range (bins lie from lo up to hi); give two numbers, the smaller one as --lo");
   }
 }
 
@@ -58,9 +58,10 @@ void Histogram::check(Parameters const& parameters, DType dtype) {
   if (dtype == DType::float64) return check_floating<double>(parameters);
   bool const whole = parameters.lo == std::floor(parameters.lo) && parameters.hi == std::floor(parameters.hi);
   if (!whole || parameters.lo < -0x1p31 || parameters.hi > 0x1p31) {
-    throw UserError(text_of_range(parameters) +
-                    " are no range of int32 (its bins are exact: whole numbers from -2^31 to 2^31); give such numbers "
-                    "or a floating --dtype");
+    throw UserError(
+        text_of_range(parameters) +
+        " are not a range of int32 (its bins are whole numbers from -2^31 to 2^31); give two of these, or a floating "
+        "--dtype");
   }
 }
 

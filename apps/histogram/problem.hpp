@@ -35,18 +35,20 @@ struct Parameters {
   std::int64_t team = 0;
 
   [[nodiscard]] static MemberSpecs<Parameters> specs() {
-    return {{&Parameters::bins, number_parameter("bins", "equal bins that [lo, hi) is cut into", 1, 1 << 20)},
-            {&Parameters::lo, {.name = "lo", .help = "where the first bin begins; a whole number for int32"}},
-            {&Parameters::hi,
-             {.name = "hi", .help = "where the last bin ends, itself outside; above lo; a whole number for int32"}},
-            {&Parameters::distribution,
-             {.name = "distribution",
-              .help = "of the generated elements: uniform, zipf (few values are most of them), constant (one value)",
-              .shapes_generated = true},
-             {{"uniform", Distribution::uniform}, {"zipf", Distribution::zipf}, {"constant", Distribution::constant}}},
-            {&Parameters::tile,
-             tile_parameter("elements that a team counts before it adds to the result; 0: the variant's choice")},
-            {&Parameters::team, team_parameter()}};
+    return {
+        {&Parameters::bins, number_parameter("bins", "number of equal bins of [lo, hi)", 1, 1 << 20)},
+        {&Parameters::lo, {.name = "lo", .help = "lower end of the first bin; a whole number for int32"}},
+        {&Parameters::hi,
+         {.name = "hi", .help = "upper end of the last bin, exclusive; above lo; a whole number for int32"}},
+        {&Parameters::distribution,
+         {.name = "distribution",
+          .help = "distribution of the generated elements: uniform, zipf (a few values are frequent) or constant (one "
+                  "value)",
+          .shapes_generated = true},
+         {{"uniform", Distribution::uniform}, {"zipf", Distribution::zipf}, {"constant", Distribution::constant}}},
+        {&Parameters::tile,
+         tile_parameter("elements that a team counts before it adds to the result; 0: the variant's choice")},
+        {&Parameters::team, team_parameter()}};
   }
 
   /// Throws UserError unless lo < hi, both finite.

@@ -32,10 +32,10 @@ struct Layernorm {
     std::int64_t team = 0;
 
     [[nodiscard]] static MemberSpecs<Parameters> specs() {
-      std::string const from_size = "; 0: from --size, the number of elements rows * hidden";
+      std::string const from_size = "; 0: from --size = rows * hidden";
       return {{&Parameters::rows, rows_parameter("rows of the generated x" + from_size)},
               {&Parameters::hidden,
-               extent_parameter("hidden", "columns of the generated x: what a row is normalised over" + from_size)},
+               extent_parameter("hidden", "columns of the generated x, over which each row is normalised" + from_size)},
               {&Parameters::eps, eps_parameter()},
               {&Parameters::team, team_parameter()}};
     }

@@ -26,7 +26,7 @@ template <ExecutionSpace Exec>
   auto const largest_of = [&](auto const& field) {
     auto const largest = static_cast<double>(kernels::largest_magnitude(exec, field));
     if (largest > 0x1p100) {
-      throw Skip("elements of w, gamma and beta up to 2^100 (factors may round to infinity beyond)");
+      throw Skip("elements of w, gamma or beta above 2^100 (factors may round to infinity)");
     }
     return largest;
   };

@@ -73,7 +73,7 @@ struct LayernormLinearBackward : LinearLayerProblem {
     needs_layer(input[0], input[1], input[2], input[3]);
     needs_shape("grad_y", input[4], {input[0][0], input[3][0]},
                 "x " + to_string(input[0]) + ", w " + to_string(input[3]),
-                "a row for each of x, a column for each row of w");
+                "one row per row of x, one column per row of w");
     return {input[0], input[1], input[2], input[3], {input[3][0]}};
   }
 

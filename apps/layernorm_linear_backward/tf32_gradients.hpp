@@ -64,7 +64,7 @@ class Tf32Gradients {
     auto const largest_of = [&](auto const& field) {
       auto const largest = static_cast<double>(kernels::largest_magnitude(exec, field));
       if (largest > 0x1p100) {
-        throw Skip("elements of w, gamma, beta and grad_y up to 2^100 (factors may round to infinity beyond)");
+        throw Skip("elements of w, gamma, beta or grad_y above 2^100 (factors may round to infinity)");
       }
       return largest;
     };

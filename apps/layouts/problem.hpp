@@ -28,7 +28,7 @@ struct Parameters {
   [[nodiscard]] static MemberSpecs<Parameters> specs() {
     return {{&Parameters::rows, rows_parameter()},
             {&Parameters::pitch,
-             number_parameter("pitch", "stride: rows begin at multiples of so many elements, 1 to 4096", 1, 4096)},
+             number_parameter("pitch", "stride: rows begin at multiples of this many elements, 1 to 4096", 1, 4096)},
             {&Parameters::side,
              number_parameter("side", "tiled: rows and columns of a tile, a power of two from 1 to 64", 1, 64)}};
   }
@@ -37,7 +37,7 @@ struct Parameters {
   void check() const {
     if ((side & (side - 1)) == 0) return;
     throw UserError("side = " + std::to_string(side) +
-                    " is no power of two (places in a tile are found by shifts); use 1, 2, 4 ... 64");
+                    " is not a power of two (places in a tile are found by shifts); use 1, 2, 4 ... 64");
   }
 };
 

@@ -34,13 +34,12 @@ struct Map3d : PerElement<2, 1> {
     std::int64_t team = 0;
 
     [[nodiscard]] static MemberSpecs<Parameters> specs() {
-      return {
-          {&Parameters::c, constant_parameter()},
-          {&Parameters::planes,
-           extent_parameter(
-               "planes", "planes of the generated array, of --size / planes elements; 0: about as many as a cube has")},
-          {&Parameters::rows, rows_parameter("rows of each generated plane; 0: about square")},
-          {&Parameters::team, team_parameter()}};
+      return {{&Parameters::c, constant_parameter()},
+              {&Parameters::planes,
+               extent_parameter("planes",
+                                "planes of the generated array, each of --size / planes elements; 0: about a cube")},
+              {&Parameters::rows, rows_parameter("rows of each generated plane; 0: about square")},
+              {&Parameters::team, team_parameter()}};
     }
   };
 

@@ -26,7 +26,7 @@ namespace tessera::matmul {
 template <class Factor, bool flushes>
 struct FactorRule {
   static constexpr double of_small = flushes ? 0x1p-14 : 0x1p-25;
-  static constexpr char const* range = "elements up to 65504";
+  static constexpr char const* range = "elements above 65504";
 
   [[nodiscard]] KOKKOS_FUNCTION static Fit fit(float value, float magnitude) {
     if (!(magnitude <= 65504.0F)) return Fit::outside;
@@ -41,7 +41,7 @@ struct FactorRule {
 template <bool flushes>
 struct FactorRule<BFloat16, flushes> {
   static constexpr double of_small = 0;
-  static constexpr char const* range = "elements of 2^-60 to 2^126, or 0";
+  static constexpr char const* range = "elements outside of 2^-60 to 2^126, and not 0";
 
   [[nodiscard]] KOKKOS_FUNCTION static Fit fit(float value, float magnitude) {
     if (!(magnitude <= 0x1p126F) || (magnitude != 0 && magnitude < 0x1p-60F)) return Fit::outside;
@@ -65,7 +65,7 @@ class HalfPlan : public KernelPlan<Product> {
     FactorFacts const a = facts_of<Rule>(exec, input.a);
     FactorFacts const b = facts_of<Rule>(exec, input.b);
     if (a.outside + b.outside > 0) {
-      throw Skip(std::string(Rule::range) + " (beyond, the factors or their products leave the range of their type)");
+      throw Skip(std::string(Rule::range) + " (the factors or their products leave the range of their type)");
     }
     double const large_a = static_cast<double>(a.largest);
     double const large_b = static_cast<double>(b.largest);

@@ -54,8 +54,8 @@ ranks::Grid Matmul::grid(std::vector<Shape> const& input, Parameters const& para
     auto const rows = static_cast<int>(parameters.grid_rows);
     if (ranks % rows != 0) {
       throw UserError("--grid-rows " + std::to_string(rows) + " on " + std::to_string(ranks) +
-                      " ranks (a grid has as many in each row); choose a divisor of " + std::to_string(ranks) +
-                      ", or 0");
+                      " ranks (all rows of a grid have the same number of ranks); choose a divisor of " +
+                      std::to_string(ranks) + ", or 0");
     }
     return {.down = rows, .across = ranks / rows};
   }

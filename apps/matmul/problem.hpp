@@ -34,21 +34,22 @@ struct Matmul {
     std::int64_t grid_rows = 0;
 
     [[nodiscard]] static MemberSpecs<Parameters> specs() {
-      std::string const from_size = "; 0: from --size, the number of multiply-adds m * n * k";
-      return {{&Parameters::m, extent_parameter("m", "rows of the generated a and c" + from_size)},
-              {&Parameters::n, extent_parameter("n", "columns of the generated b and c" + from_size)},
-              {&Parameters::k, extent_parameter("k", "columns of the generated a and rows of b" + from_size)},
-              {&Parameters::tile,
-               tile_parameter(
-                   "edge of the square tiles in scratch of the tiled variants, up to 32; 0: the variant's choice",
-                   1 << 20)},
-              {&Parameters::team, team_parameter()},
-              {&Parameters::grid_rows,
-               {.name = "grid-rows",
-                .help = "rows of the grid of ranks of distributed, a divisor of their number; 0: what moves the least",
-                .minimum = 0,
-                .maximum = 1 << 20,
-                .of_ranks = true}}};
+      std::string const from_size = "; 0: from --size = m * n * k multiply-adds";
+      return {
+          {&Parameters::m, extent_parameter("m", "rows of the generated a and c" + from_size)},
+          {&Parameters::n, extent_parameter("n", "columns of the generated b and c" + from_size)},
+          {&Parameters::k, extent_parameter("k", "columns of the generated a and rows of b" + from_size)},
+          {&Parameters::tile,
+           tile_parameter("edge of the tiled variants' square tiles, up to 32; 0: the variant's choice", 1 << 20)},
+          {&Parameters::team, team_parameter()},
+          {&Parameters::grid_rows,
+           {.name = "grid-rows",
+            .help =
+                "distributed: rows of its grid of ranks, a divisor of the number of ranks; 0: the grid that sends the "
+                "least",
+            .minimum = 0,
+            .maximum = 1 << 20,
+            .of_ranks = true}}};
     }
   };
 

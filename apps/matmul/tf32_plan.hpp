@@ -47,7 +47,8 @@ class Tf32Plan : public KernelPlan<Gemm> {
     rounds_data_ = a.rounded + b.rounded > 0;
     if (a.outside + b.outside > 0) {
       throw Skip(
-          "elements of 2^-50 to 2^126, or 0 (the unit's products may underflow below, and tf32 may round to infinity above)");
+          "elements outside of 2^-50 to 2^126, and not 0 (the unit's products may underflow below, and tf32 may round "
+          "to infinity above)");
     }
   }
 

@@ -132,7 +132,7 @@ class Told {
     prediction_.bytes = bytes;
     note_ = "model: " + text(bytes_ > 0 ? bytes / bytes_ : 1) + "x bytes, " + text(units) + " " +
             std::string(machine_.unit) +
-            (machine_.has_warps ? " a request" : " in " + std::to_string(machine_.together) + " accesses");
+            (machine_.has_warps ? " per request" : " in " + std::to_string(machine_.together) + " accesses");
   }
   /// \param what "-way conflicts" or " branches a warp"
   void tell_passes(double passes, std::string const& what) {

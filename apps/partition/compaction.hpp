@@ -23,7 +23,7 @@ namespace tessera::partition {
 inline void expect_one_segment(Parameters const& parameters, std::size_t n) {
   std::size_t const segments = parameters.segments(n);
   if (segments != 1) {
-    throw Skip(std::to_string(segments) + " segments (the left part of one alone is compacted)");
+    throw Skip(std::to_string(segments) + " segments (only a single segment can be compacted)");
   }
 }
 

@@ -34,7 +34,7 @@ struct Parameters {
     return {{&Parameters::window,
              number_parameter("window", "elements of a window; it ends at the output's own element", 1)},
             {&Parameters::op,
-             {.name = "op", .help = "what becomes of a window: sum, mean (of the elements present) or max"},
+             {.name = "op", .help = "result per window: sum, mean (of the elements present) or max"},
              {{"sum", PoolingOp::sum}, {"mean", PoolingOp::mean}, {"max", PoolingOp::max}}},
             {&Parameters::tile, tile_parameter("elements of a tile (scratch_halo); 0: the variant's choice", 1 << 20)},
             {&Parameters::team, team_parameter()}};
@@ -62,7 +62,7 @@ struct Pooling : ArrayProblem<Parameters> {
   /// Throws UserError for means of integers.
   static void check(Parameters const& parameters, DType dtype) {
     if (dtype == DType::int32 && parameters.op == PoolingOp::mean) {
-      throw UserError("op mean of int32 (a mean of integers is no integer); use dtype float or double, or op sum");
+      throw UserError("op mean of int32 (a mean of integers is not an integer); use dtype float or double, or op sum");
     }
   }
 

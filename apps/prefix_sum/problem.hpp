@@ -31,7 +31,7 @@ struct Parameters {
   [[nodiscard]] static MemberSpecs<Parameters> specs() {
     using collective::OperatorKind;
     return {
-        {&Parameters::exclusive, {.name = "exclusive", .help = "leave the element itself out of its result"}},
+        {&Parameters::exclusive, {.name = "exclusive", .help = "leave each element out of its own result"}},
         {&Parameters::op,
          {.name = "op", .help = "the operator"},
          {{"sum", OperatorKind::sum}, {"max", OperatorKind::max}, {"min", OperatorKind::min}}},
@@ -40,7 +40,7 @@ struct Parameters {
         {&Parameters::team, team_parameter()},
         {&Parameters::totals,
          {.name = "totals",
-          .help = "store the total of each tile, too (in variants that have them); needs --tile, and no segments"}}};
+          .help = "also store the total of each tile (if the variant has them); needs --tile, excludes --segment"}}};
   }
 
   /// Throws UserError if the totals of tiles are asked for, and the tiles are not known or segments exist.

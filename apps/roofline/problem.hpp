@@ -30,9 +30,9 @@ struct Parameters {
   std::int64_t iterations = 4096;
 
   [[nodiscard]] static MemberSpecs<Parameters> specs() {
-    return {{&Parameters::s, {.name = "s", .help = "the factor of triad, a + s * b; int32 takes its whole part"}},
+    return {{&Parameters::s, {.name = "s", .help = "factor of triad, a + s * b; int32 truncates it"}},
             // A float counts exactly up to here.
-            {&Parameters::iterations, number_parameter("iterations", "multiply-adds of a chain", 0, (1 << 24) - 256)}};
+            {&Parameters::iterations, number_parameter("iterations", "multiply-adds per chain", 0, (1 << 24) - 256)}};
   }
 };
 

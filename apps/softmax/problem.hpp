@@ -34,14 +34,14 @@ struct Softmax {
     std::int64_t team = 0;
 
     [[nodiscard]] static MemberSpecs<Parameters> specs() {
-      return {
-          {&Parameters::axis,
-           {.name = "axis", .help = "what sums up to 1: all elements, each row (rows) or each column (cols)"},
-           {{"all", Axis::all}, {"rows", Axis::rows}, {"cols", Axis::cols}}},
-          {&Parameters::rows,
-           rows_parameter(
-               "rows of the generated matrix, of --size / rows columns; 0: one with --axis all, else about square")},
-          {&Parameters::team, team_parameter()}};
+      return {{&Parameters::axis,
+               {.name = "axis", .help = "what sums up to 1: all elements, each row (rows) or each column (cols)"},
+               {{"all", Axis::all}, {"rows", Axis::rows}, {"cols", Axis::cols}}},
+              {&Parameters::rows,
+               rows_parameter(
+                   "rows of the generated matrix, which has --size / rows columns; 0: 1 with --axis all, else about "
+                   "square")},
+              {&Parameters::team, team_parameter()}};
     }
   };
 

@@ -1,15 +1,15 @@
 #!/bin/bash
 #
-# Tessera in a job of Flux: one rank a GPU, several launches, a report of each. Copy it, change what the lines # flux:
-# say, and what stands between here and "From here on". Submit it with `flux batch flux.sh`.
+# Tessera in a job of Flux: one rank per GPU, several launches, one report each. Copy it, change the lines # flux: and
+# the lines from here to "From here on". Submit it with `flux batch flux.sh`.
 
 # flux: --job-name=tessera
 # flux: --time-limit=30m
 # flux: --nodes=1
-# Nobody else's job on the nodes: a roof that is measured beside another job is not the machine's.
+# No other jobs on the nodes: they would lower the measured roofs.
 # flux: --exclusive
 
-RANKS_PER_NODE=${RANKS_PER_NODE:-4}    # as many as a node has GPUs; without GPUs one a NUMA domain
+RANKS_PER_NODE=${RANKS_PER_NODE:-4}    # one per GPU of a node; without GPUs one per NUMA domain
 CORES_PER_RANK=${CORES_PER_RANK:-16}
 GPUS_PER_RANK=${GPUS_PER_RANK:-1}      # 0 without GPUs
 TESSERA=${TESSERA:-tessera}            # the program: after `spack load tessera`, or a path
@@ -22,7 +22,7 @@ set -euo pipefail
 mkdir -p "$REPORTS"
 nodes=$(flux resource list --states=all --no-header --format '{nnodes}' | head -n 1)
 ranks=$((nodes * RANKS_PER_NODE))
-# Threads of a rank on its own cores, one each, for rows of OpenMP.
+# Threads of a rank on its own cores, one per core, for rows of OpenMP.
 export OMP_NUM_THREADS=$CORES_PER_RANK OMP_PROC_BIND=spread OMP_PLACES=cores
 # On several ranks only variants of the level `ranks` run.
 if ((ranks > 1)); then ARGUMENTS+=' --level ranks'; fi
@@ -32,15 +32,15 @@ start=(bash -c 'exec "$@"' -)
 if ((GPUS_PER_RANK > 0)); then start=(bash -c 'exec "$@" --kokkos-device-id="$FLUX_TASK_LOCAL_ID"' -); fi
 for ((i = 1; i <= LAUNCHES; ++i)); do
   report=$REPORTS/$(printf '%02d' "$i").json
-  # What is done is not done again, if REPORTS is the folder of the job that was killed.
+  # Finished launches are not repeated if REPORTS is the folder of a killed job.
   if [[ -e $report ]] && grep -q '"finished":"' "$report"; then continue; fi
-  # gpu-affinity=off: each rank sees all GPUs of its node and takes the one of its number there. With a GPU bound to
-  # each rank they could not reach each other's memory.
+  # gpu-affinity=off: each rank sees all GPUs of its node, and takes the GPU with its number. Ranks that are bound to
+  # one GPU could not reach each other's memory.
   # cpu-affinity=per-task: a rank stays on its own cores.
   # shellcheck disable=SC2086  # a list of words
   flux run --nodes="$nodes" --ntasks="$ranks" --cores-per-task="$CORES_PER_RANK" --gpus-per-task="$GPUS_PER_RANK" \
     --setopt=cpu-affinity=per-task --setopt=gpu-affinity=off "${start[@]}" "$TESSERA" $ARGUMENTS \
     --json "$report" >"${report%.json}.txt" || code=$?
-  # 1 is a row that failed, which the report says; more is a launch that did not run.
+  # 1: a row failed, and the report says which; more: the launch did not run.
   if ((${code:-0} > 1)); then exit "$code"; fi
 done

@@ -3,8 +3,8 @@
     reframe -C site.py -c tessera_reframe.py -r
     reframe -C site.py -c tessera_reframe.py -r -S size=2^28 -S variant=distributed -S num_tasks=4
 
-Names that a site must set are none: the program is looked for on the PATH (after `spack load tessera`). References of a
-system are given as those of any test, by the names of the variables: <variant>_<space>_<dtype>_<what>, for example
+A site sets no names: the program is found on the PATH (after `spack load tessera`). A system's references name the
+performance variables: <variant>_<space>_<dtype>_<what>, for example
 `range_cuda_float_share_of_roof`. Take the share of the roof as a reference rather than seconds: the roof of the same run is in it.
 """
 
@@ -26,7 +26,7 @@ def read_report(folder):
 
 
 def complaint(report):
-    """What is wrong with a run; empty if nothing is."""
+    """Returns what is wrong with a run, or an empty string."""
     if report["schema"] != "tessera-report/1":
         return f"the report is a {report['schema']}"
     if report["system"]["finished"] is None:
@@ -65,7 +65,7 @@ class TesseraTest(rfm.RunOnlyRegressionTest):
     valid_systems = ["*"]
     valid_prog_environs = ["*"]
     executable = "tessera"
-    # Nobody else's job beside it: a roof that is measured beside another job is not the machine's.
+    # No other jobs on the nodes: they would lower the measured roofs.
     exclusive_access = True
     keep_files = [REPORT]
     tags = {"performance", "tessera"}

@@ -4,8 +4,8 @@
     to_extrap.py strong/*.json >strong.jsonl
     extrap --json-lines strong.jsonl            (or open it in extrap-gui)
 
-A line is a row of a launch: {"params": {"size": ..., "ranks": ...}, "callpath": "dot->distributed->cuda->float",
-"metric": "seconds", "value": ...}. Several launches of a row are several lines: Extra-P takes its median of them. Parameters
+One line per row of a launch: {"params": {"size": ..., "ranks": ...}, "callpath": "dot->distributed->cuda->float",
+"metric": "seconds", "value": ...}. Several launches of a row are several lines; Extra-P takes their median. Parameters
 that a study does not vary are left out, since Extra-P makes no model of a constant.
 """
 

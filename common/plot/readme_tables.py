@@ -99,7 +99,7 @@ def table(readme, root, folder, options):
                         "name app, dtype and space of rows that passed")  # fmt: skip
     for what, values in (("place", {p.place for p in points}), ("setting", {(p.case.parameters, p.case.data) for p in points})):
         if len(values) > 1:
-            raise UserError(f"{len(values)} {what}s of {app} in common/results/{folder} (a table has one); part the reports")
+            raise UserError(f"{len(values)} {what}s of {app} in common/results/{folder} (a table has one); split the reports")
 
     there = sorted({point.case.size for point in points})
     sizes = [_size(text) for text in options["sizes"].split(",")] if "sizes" in options else there
@@ -165,13 +165,13 @@ def _size(text):
     try:
         return 2 ** int(text[2:]) if text.startswith("2^") else int(text)
     except ValueError:
-        raise UserError(f"sizes names '{text}' (no size); say digits or 2^n")
+        raise UserError(f"sizes names '{text}' (not a size); write digits or 2^n")
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    parser.add_argument("--root", default=os.path.join(HERE, "..", ".."), help="the checkout (default: that of this script)")
+    parser.add_argument("--root", default=os.path.join(HERE, "..", ".."), help="the checkout (default: the one of this script)")
     options = parser.parse_args(arguments)
     root = os.path.abspath(options.root)
     places = (["README.md"], ["apps", "README.md"], ["apps", "*", "README.md"], ["common", "results", "*", "README.md"])

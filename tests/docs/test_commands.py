@@ -22,7 +22,7 @@ what to run on
   --size N,N,...|A:B        generate cases of these sizes, in elements: digits, with k, M or G
                             (2^10, 2^20, 2^30)
   --size-per-rank N,N,...|A:B
-                            the same for each rank
+                            elements per rank
 
 what to run
   --space a,b|all           execution spaces: openmp, serial in this build (default all)
@@ -61,7 +61,7 @@ class Options(unittest.TestCase):
                     "--size N,N,...|A:B",
                     "generate cases of these sizes, in elements: digits, with k, M or G (2^10, 2^20, 2^30)",
                 ],
-                ["--size-per-rank N,N,...|A:B", "the same for each rank"],
+                ["--size-per-rank N,N,...|A:B", "elements per rank"],
             ],
         )
 
@@ -73,7 +73,7 @@ class Options(unittest.TestCase):
     def test_a_long_option_has_a_line_of_its_own(self):
         lines = command_line.options_block(command_line.sections(HELP)["what to run on"]).splitlines()
         self.assertEqual(lines[3], "--size-per-rank N,N,...|A:B")
-        self.assertEqual(lines[4], " " * 26 + "the same for each rank")
+        self.assertEqual(lines[4], " " * 26 + "elements per rank")
 
     def test_a_program_that_is_not_there(self):
         with self.assertRaisesRegex(command_line.UserError, "cannot start"):

@@ -453,7 +453,7 @@ TEST_F(CommandLine, a_line_a_row) {
       run("tessera", {"run", "map,dot", "--size", "3000", "--samples", "2", "--min-time", "0", "--variant",
                       "range,kernels", "--lines", "--json", "r.json", "--log", "tables.txt"});
   ASSERT_EQ(result.code, 0) << result.err;
-  EXPECT_TRUE(has(result.err, "warning: only 2 samples a row"));
+  EXPECT_TRUE(has(result.err, "warning: only 2 samples per row"));
   json const rows = report()["rows"];
   std::istringstream lines(result.out);
   std::string line;
@@ -524,7 +524,7 @@ TEST_F(CommandLine, a_study_of_the_real_program_is_done_once) {
   EXPECT_EQ(first.code, 0) << first.out << first.err;
   EXPECT_EQ(first.last_line(), "TESSERA study steps=4 done=4 before=0 failed=0 rows_failed=0");
   EXPECT_TRUE(has(first.out, "  predicted map 2^10 float "));
-  EXPECT_TRUE(has(first.out, " of the prediction"));
+  EXPECT_TRUE(has(first.out, " times the prediction"));
   json const written = report("sizes/map-2p12-r1-range-2.json");
   EXPECT_EQ(written["input"][0]["size"], 4096);
   // The report must contain the values that the study requests.
@@ -658,7 +658,7 @@ TEST_F(CommandLine, a_study_measures_roofs_once_and_compares_with_its_copy) {
   EXPECT_EQ(compared.code, 0) << compared.out << compared.err;
   EXPECT_TRUE(has(compared.last_line(), "TESSERA compare rows=" + std::to_string(rows) + " slower=0 faster=0 "));
   EXPECT_TRUE(has(compared.last_line(), " unverified=0"));
-  EXPECT_TRUE(has(compared.out, "8 old launches, 8 new, " + std::to_string(rows) + " rows of 2 launches a side"));
+  EXPECT_TRUE(has(compared.out, "8 old launches, 8 new, " + std::to_string(rows) + " rows of 2 launches per side"));
   // The machine may have changed in the meantime, so the first new launch measures again.
   fs::remove(path("s/map-2p10-r1-" + listed("map", "space").front() + "-1.json"));
   Result const again = run("tessera", words);
@@ -740,7 +740,7 @@ TEST_F(CommandLine, compare_reads_reports_of_launches) {
   std::ofstream(path("other.json")) << R"({"schema": "tessera-machine/1"})";
   std::ofstream(path("part.json")) << R"({"schema": "tessera-report/1", "rows": []})";
   for (auto const& [file, why] : std::vector<std::pair<std::string, std::string>>{{"endless.json", "has not ended"},
-                                                                                  {"text.json", "no JSON object"},
+                                                                                  {"text.json", "not a JSON object"},
                                                                                   {"other.json", "schema"},
                                                                                   {"part.json", "not whole"},
                                                                                   {"none.json", "no such file"}}) {
@@ -748,9 +748,9 @@ TEST_F(CommandLine, compare_reads_reports_of_launches) {
   }
   fs::create_directory(path("empty"));
   expect_mistake("tessera", {"compare", "old", "empty"}, "no files *.json");
-  expect_mistake("tessera", {"compare", "old"}, "which reports are old");
-  expect_mistake("tessera", {"compare", "old", "new", "old"}, "which reports are old");
-  expect_mistake("tessera", {"compare", "old", "--to"}, "which reports are old");
+  expect_mistake("tessera", {"compare", "old"}, "cannot tell old reports from new ones");
+  expect_mistake("tessera", {"compare", "old", "new", "old"}, "cannot tell old reports from new ones");
+  expect_mistake("tessera", {"compare", "old", "--to"}, "cannot tell old reports from new ones");
   expect_mistake("tessera", {"compare", "old", "new", "--treshold", "1"}, "did you mean `--threshold`?");
   expect_mistake("tessera", {"compare", "old", "new", "--threshold", "x"}, "bad value `x` for --threshold");
   expect_mistake("tessera", {"compare", "old", "new", "--threshold"}, "no value for --threshold");
@@ -769,7 +769,7 @@ TEST_F(CommandLine, compare_launches_programs_in_turns) {
   Result const both = run("tessera", with({"compare", "--run", map, dot, "--launches", "2", "--keep", "kept"}));
   EXPECT_EQ(both.code, 1) << both.err;
   EXPECT_TRUE(has(both.out, "2 old launches, 2 new"));
-  EXPECT_TRUE(has(both.out, "rows verified in the new reports alone"));
+  EXPECT_TRUE(has(both.out, "rows verified only in the new reports"));
   EXPECT_FALSE(has(both.last_line(), "unverified=0"));
   EXPECT_TRUE(has(both.err, "launch 4 of 4"));
   EXPECT_EQ(files(), (Names{"kept", "kept/01-old.json", "kept/02-new.json", "kept/03-new.json", "kept/04-old.json"}));

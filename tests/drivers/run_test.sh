@@ -38,7 +38,7 @@ TESSERA_BUILD_DIR=$work/nothing expect 2 'there is no map in' demo map
 expect 2 'unknown mini-app' test no_such_app
 expect 2 'unknown mini-app' build dto
 expect 2 'install takes one argument' install
-TESSERA_APPS='conv2d dot' expect 2 'leaves out: attention embedding layernorm_linear_backward map' ranks
+TESSERA_APPS='conv2d dot' expect 2 'leaves out attention embedding layernorm_linear_backward map' ranks
 expect 2 'install takes one argument' install one two
 expect 2 'docs takes no arguments' docs html
 expect 2 'is in the checkout' install "$checkout"
@@ -93,7 +93,7 @@ done <commands
 mkdir 'an install'
 chmod 2711 'an install'
 echo mine >'an install/file'
-expect 2 'is where it is built' install build/below
+expect 2 'is in the build directory' install build/below
 expect 0 'start it: ' install 'an install'
 [[ $(stat -c %a 'an install') == 2711 && $(<'an install/file') == mine ]] || fail "an installation changed what was there"
 [[ $(stat -c %a 'an install/bin/tessera' 'an install/share/tessera/inputs/map/uneven.h5') == $'755\n644' ]] ||

@@ -46,10 +46,10 @@ class Command(unittest.TestCase):
         self.assertEqual(os.listdir(self.folder), ["r.json"])
 
     def test_what_is_no_report_is_refused(self):
-        self.refused("no json", "no JSON document", "r.json")
-        self.refused("", "no JSON document")
-        self.refused("[]", "no report of Tessera's")
-        self.refused({"schema": "other/1"}, "no report of Tessera's")
+        self.refused("no json", "not a JSON document", "r.json")
+        self.refused("", "not a JSON document")
+        self.refused("[]", "not a Tessera report")
+        self.refused({"schema": "other/1"}, "not a Tessera report")
         self.refused({"schema": "tessera-machine/1", "spaces": {}}, "tessera-machine/1", "--json FILE")
 
     def test_other_schemas_are_refused(self):
@@ -125,7 +125,7 @@ class Command(unittest.TestCase):
         self.refused(report([{"app": "map", "seconds": 1e300}]), "no row passed: 1 not timed")
 
     def test_documents_that_are_deep_or_long(self):
-        self.refused("[" * 100000 + "]" * 100000, "no JSON document")
+        self.refused("[" * 100000 + "]" * 100000, "not a JSON document")
         self.refused('{"schema": ' + "9" * 100000 + "}", "r.json")
 
     @unittest.skipUnless(can_draw, "needs matplotlib")
@@ -153,7 +153,7 @@ class Command(unittest.TestCase):
                 self.assertTrue(any("2026-11-22, host node7" in text for text in texts), texts)
                 self.assertTrue(any("noisy: quartiles more than 1.5 times apart" in text for text in texts), texts)
                 if "roofline" in file:
-                    self.assertIn("operations a second", texts)
+                    self.assertIn("operations per second", texts)
                 if "shares" in file:
                     self.assertTrue(any(text.startswith("~") and text.endswith("%") for text in texts), texts)
 
@@ -246,7 +246,7 @@ class Command(unittest.TestCase):
         from tessera_plot import pictures, reports, series
 
         rows = [{"app": "map", "size": size, "seconds": size * 1e-11} for size in (2**20, 2**24)]  # beyond the roof
-        for why in (None, "other work had 40% of the processors"):
+        for why in (None, "other work used 40% of the processors"):
             documents = [report(rows), report(rows, device="B")]
             for document in documents:
                 document["system"]["spaces"]["openmp"]["roofs_unsure"] = why

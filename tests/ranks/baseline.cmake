@@ -65,7 +65,7 @@ if(none)
 endif()
 
 run(3 2 dot --size-per-rank 3072000 --variant distributed --baseline ${DIRECTORY}/one.json)
-expect_word("it has no row like those of this run: dot in float, size 3072000 on")
+expect_word("it has no matching row: dot in float, size 3072000 on")
 run(2 2 dot --size 3072 --variant distributed --baseline ${DIRECTORY}/strong.json)
 expect_word("its run was on 3 ranks")
 run(3 2 dot --size 3072 --variant distributed --baseline ${DIRECTORY}/one.json --json ${DIRECTORY}/one.json)

@@ -13,7 +13,7 @@ namespace tessera::attention {
 struct AnyLength {
   static constexpr VariantInfo info{.name = "any_length",
                                     .level = Level::team,
-                                    .summary = "a team a query, scores in its scratch, extents known to the run alone"};
+                                    .summary = "one team per query, scores in its scratch, extents known at run time"};
 
   template <ExecutionSpace Exec, std::floating_point T>
   class Plan {

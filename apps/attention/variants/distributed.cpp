@@ -76,7 +76,7 @@ class Merge {
   }
 
   [[nodiscard]] double rounding_steps() const { return attend_.rounding_steps() + pieces_.rounding_steps(); }
-  [[nodiscard]] std::string note() const { return "merge, " + std::to_string(attend_.pieces()) + " pieces a rank"; }
+  [[nodiscard]] std::string note() const { return "merge, " + std::to_string(attend_.pieces()) + " pieces per rank"; }
 
  private:
   ranks::AllGatherRows<Exec, T> queries_;
@@ -131,7 +131,7 @@ struct Distributed {
   static constexpr VariantInfo info{
       .name = "distributed",
       .level = Level::ranks,
-      .summary = "keys and values split: pieces of few queries are merged, for many keys go round in a ring"};
+      .summary = "keys and values split over the ranks: few queries merge pieces, many rotate keys in a ring"};
 
   template <ExecutionSpace Exec, std::floating_point T>
   class Plan {

@@ -13,7 +13,7 @@ struct FusedBf16x3 {
   static constexpr VariantInfo info{
       .name = "fused_bf16x3",
       .level = Level::lane,
-      .summary = "matrix units, factors as three numbers of bfloat16: float's accuracy, softmax in registers",
+      .summary = "matrix units, factors as sums of three bfloat16: float accuracy, softmax in registers",
       .unit = Unit::bfloat16,
       .unit_products = 6};
 

@@ -14,7 +14,7 @@ struct FusedOnline {
   static constexpr VariantInfo info{
       .name = "fused_online",
       .level = Level::lane,
-      .summary = "tiles of queries in registers, all keys pass by once, no scores in memory"};
+      .summary = "tiles of queries in registers, keys streamed once, no scores in memory"};
 
   template <ExecutionSpace Exec, std::floating_point T>
   struct Plan : kernels::QueryTileAttention<Exec, T> {

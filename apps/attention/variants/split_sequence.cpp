@@ -13,7 +13,7 @@ namespace tessera::attention {
 struct SplitSequence {
   static constexpr VariantInfo info{.name = "split_sequence",
                                     .level = Level::device,
-                                    .summary = "chunks of the keys side by side, their results merged"};
+                                    .summary = "chunks of the keys in parallel, their results merged"};
 
   template <ExecutionSpace Exec, std::floating_point T>
   struct Plan : kernels::KeyStreamAttention<Exec, T> {

@@ -16,7 +16,7 @@ namespace tessera::attention {
 struct StoredScores {
   static constexpr VariantInfo info{.name = "stored_scores",
                                     .level = Level::team,
-                                    .summary = "scores by a loop, a team for each query, the baseline"};
+                                    .summary = "scores by a loop, one team for each query, the baseline"};
 
   template <ExecutionSpace Exec, std::floating_point T>
   class Plan {

@@ -18,7 +18,7 @@ struct ColumnsAtomic {
 
   static constexpr VariantInfo info{.name = "columns_atomic",
                                     .level = Level::team,
-                                    .summary = "columns over chunks of rows, added to zeros by atomics",
+                                    .summary = "chunks of rows summed per column, then added by atomics",
                                     .deterministic = false};
   static constexpr bool in_chunks = true;
 

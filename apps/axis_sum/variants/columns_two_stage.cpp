@@ -13,7 +13,7 @@ namespace tessera::axis_sum {
 struct ColumnsTwoStage {
   static constexpr VariantInfo info{.name = "columns_two_stage",
                                     .level = Level::team,
-                                    .summary = "columns over chunks of rows, then over the chunks: same bits always"};
+                                    .summary = "chunks of rows summed per column, then the chunks: always same bits"};
   static constexpr bool in_chunks = true;
 
   template <ExecutionSpace Exec, class T>

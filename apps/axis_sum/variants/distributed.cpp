@@ -17,7 +17,7 @@ namespace tessera::axis_sum {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank sums its rows; sums of columns are added up over the ranks"};
+                                    .summary = "each rank sums its rows; column sums are added over the ranks"};
 
   template <ExecutionSpace Exec, class T>
     requires(!ShortFloat<T>)  // the sum of a rank would be rounded before it is added

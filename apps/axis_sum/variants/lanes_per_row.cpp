@@ -19,7 +19,7 @@ struct ByLanes : kernels::RowSumTuning<Exec, T> {
 struct LanesPerRow {
   static constexpr VariantInfo info{.name = "lanes_per_row",
                                     .level = Level::lane,
-                                    .summary = "1 to 32 lanes a row by its length, several rows under way in each"};
+                                    .summary = "1 to 32 lanes per row by its length, several rows in flight"};
   static constexpr bool in_chunks = false;
 
   template <ExecutionSpace Exec, class T>

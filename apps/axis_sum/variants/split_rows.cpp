@@ -18,7 +18,7 @@ struct BySeveralTeams : kernels::RowSumTuning<Exec, T> {
 struct SplitRows {
   static constexpr VariantInfo info{.name = "split_rows",
                                     .level = Level::device,
-                                    .summary = "several teams a row; a row's last team folds its partial sums"};
+                                    .summary = "several teams per row; a row's last team folds its partial sums"};
   static constexpr bool in_chunks = true;
 
   template <ExecutionSpace Exec, class T>

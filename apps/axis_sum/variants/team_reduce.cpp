@@ -12,7 +12,7 @@ namespace tessera::axis_sum {
 struct TeamReduce {
   static constexpr VariantInfo info{.name = "team_reduce",
                                     .level = Level::team,
-                                    .summary = "a team and its reduction for each sum, the baseline",
+                                    .summary = "one team and its reduction per sum, the baseline",
                                     .lesson = true};
   template <ExecutionSpace Exec, class T>
   struct Plan {

@@ -12,7 +12,7 @@ namespace tessera::axis_sum {
 
 struct Tree {
   static constexpr VariantInfo info{
-      .name = "tree", .level = Level::team, .summary = "a team for each sum, its threads' sums folded in scratch"};
+      .name = "tree", .level = Level::team, .summary = "one team per sum, its threads' sums folded in scratch"};
 
   template <class Team, class Values, class Op>
   KOKKOS_FUNCTION static void fold(Team const& team, Values const& values, int n, Op const& op) {

@@ -13,7 +13,7 @@ namespace tessera::bias_add {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank its rows, the bias on all of them, no communication"};
+                                    .summary = "rows split over the ranks, bias on every rank, no communication"};
 
   template <ExecutionSpace Exec, class T>
   struct Plan : KernelPlan<kernels::BiasAdd<Exec, T>> {

@@ -11,7 +11,7 @@ namespace tessera::broadcast_add {
 
 struct Blocked {
   static constexpr VariantInfo info{
-      .name = "blocked", .level = Level::range, .summary = "mdrange with tiles of our own, as wide as the rows allow"};
+      .name = "blocked", .level = Level::range, .summary = "mdrange with tiles as wide as the rows allow"};
 
   template <ExecutionSpace Exec, class T>
   static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,

@@ -13,7 +13,7 @@ namespace tessera::broadcast_add {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank its rows, a on all of them, no communication"};
+                                    .summary = "rows split over the ranks, a on every rank, no communication"};
 
   template <ExecutionSpace Exec, class T>
   struct Plan : KernelPlan<kernels::BroadcastAdd<Exec, T>> {

@@ -12,7 +12,7 @@ namespace tessera::broadcast_add {
 
 struct TeamRows {
   static constexpr VariantInfo info{
-      .name = "team_rows", .level = Level::team, .summary = "pieces of rows a thread, b[row] in a register"};
+      .name = "team_rows", .level = Level::team, .summary = "a piece of a row per thread, b[row] in a register"};
 
   template <ExecutionSpace Exec, class T>
   struct Plan : KernelPlan<kernels::BroadcastAdd<Exec, T>> {

@@ -65,7 +65,7 @@ struct Distributed {
   static constexpr VariantInfo info{
       .name = "distributed",
       .level = Level::ranks,
-      .summary = "each rank its segments, those that cross ranks on each; of one segment the folds are merged"};
+      .summary = "segments split over the ranks, cut ones on each; with --segment 0 folds are merged"};
   static constexpr char const* label = "tessera::butterfly::distributed::apply";
 
   template <class Exec, class Rule>

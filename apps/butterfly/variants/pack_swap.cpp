@@ -50,7 +50,7 @@ struct SwapPairs {
 
 struct PackSwap {
   static constexpr VariantInfo info{
-      .name = "pack_swap", .level = Level::range, .summary = "pairs swapped within 16-byte packs (pair_swap alone)"};
+      .name = "pack_swap", .level = Level::range, .summary = "pairs swapped within 16-byte packs (only pair_swap)"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

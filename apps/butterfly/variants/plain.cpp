@@ -14,7 +14,7 @@ namespace tessera::butterfly {
 struct Plain {
   static constexpr VariantInfo info{.name = "plain",
                                     .level = Level::range,
-                                    .summary = "one segment an index, in two loops: the baseline",
+                                    .summary = "one segment per index, in two loops, the baseline",
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>

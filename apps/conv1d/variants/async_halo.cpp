@@ -27,7 +27,7 @@ struct AsyncHalo {
         : PipelinedPlan<Exec, T>("tessera::conv1d::async_halo::sum", exec, input,
                                  kernels::team_size(exec, input.parameters.team), 0) {
       if (!collective::has_async_copies(exec)) {
-        throw Skip("asynchronous copies into scratch (CUDA has them, from compute capability 8.0 on, " +
+        throw Skip("no asynchronous copies into scratch (CUDA has them from compute capability 8.0; " +
                    std::string(space_name<Exec>()) + " here does not)");
       }
     }

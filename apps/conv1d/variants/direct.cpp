@@ -12,7 +12,7 @@ namespace tessera::conv1d {
 struct Direct {
   static constexpr VariantInfo info{.name = "direct",
                                     .level = Level::range,
-                                    .summary = "every output sums its products, on a host in runs of outputs"};
+                                    .summary = "each output sums its products, on a host in runs of outputs"};
 
   template <ExecutionSpace Exec, class T>
   static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& k,

@@ -14,7 +14,7 @@ namespace tessera::conv1d {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank its block, the elements behind it from the next ranks"};
+                                    .summary = "one block per rank, the elements after it from the next ranks"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -14,7 +14,7 @@ namespace tessera::conv1d {
 struct Halo {
   static constexpr VariantInfo info{.name = "halo",
                                     .level = Level::team,
-                                    .summary = "tile and halo in scratch, an output per thread",
+                                    .summary = "tile and halo in scratch, one output per thread",
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>

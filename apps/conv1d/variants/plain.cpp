@@ -11,7 +11,7 @@ namespace tessera::conv1d {
 
 struct Plain {
   static constexpr VariantInfo info{
-      .name = "plain", .level = Level::range, .summary = "one output an index, the baseline", .lesson = true};
+      .name = "plain", .level = Level::range, .summary = "one output per index, the baseline", .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& k,

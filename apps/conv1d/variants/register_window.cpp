@@ -12,7 +12,7 @@ namespace tessera::conv1d {
 
 struct RegisterWindow {
   static constexpr VariantInfo info{
-      .name = "register_window", .level = Level::team, .summary = "runs of sums in registers, the input slides by"};
+      .name = "register_window", .level = Level::team, .summary = "runs of sums in registers, a sliding window"};
 
   template <ExecutionSpace Exec, class T>
   struct Plan : KernelPlan<kernels::RegisterWindow<Exec, T>> {

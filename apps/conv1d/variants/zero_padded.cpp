@@ -21,7 +21,7 @@ namespace tessera::conv1d {
 struct ZeroPadded {
   static constexpr VariantInfo info{.name = "zero_padded",
                                     .level = Level::team,
-                                    .summary = "tiles with a halo of zeros past the end: no guard at the read"};
+                                    .summary = "tiles with a halo of zeros past the end: reads are not guarded"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -12,7 +12,7 @@ namespace tessera::conv2d {
 
 struct Blocked {
   static constexpr VariantInfo info{
-      .name = "blocked", .level = Level::range, .summary = "direct with tiles of our own, as wide as the rows allow"};
+      .name = "blocked", .level = Level::range, .summary = "direct with tiles as wide as the rows allow"};
 
   template <ExecutionSpace Exec, class T>
   static void run(Exec const& exec, ArrayOn<T const**, Exec> const& in, ArrayOn<T const**, Exec> const& k,

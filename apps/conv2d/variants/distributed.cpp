@@ -13,7 +13,7 @@ namespace tessera::conv2d {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank its rows, those behind them from the next ranks"};
+                                    .summary = "rows split over the ranks, the rows after them from the next ranks"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

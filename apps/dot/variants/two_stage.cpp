@@ -17,7 +17,7 @@ namespace tessera::dot {
 struct TwoStage {
   static constexpr VariantInfo info{.name = "two_stage",
                                     .level = Level::team,
-                                    .summary = "a sum for each chunk, then the sum of these: same bits on every run"};
+                                    .summary = "one sum per chunk, then their sum: same bits on every run"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

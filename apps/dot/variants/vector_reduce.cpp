@@ -18,7 +18,7 @@ struct VectorReduce {
   static constexpr VariantInfo info{
       .name = "vector_reduce",
       .level = Level::lane,
-      .summary = "Kokkos::parallel_reduce over vector lanes: a sum for each 32 elements, then the sum of these",
+      .summary = "Kokkos::parallel_reduce over vector lanes: one sum per 32 elements, then their sum",
       .lesson = true};
 
   template <ExecutionSpace Exec, class T>

@@ -30,7 +30,7 @@ struct Distributed {
   static constexpr VariantInfo info{
       .name = "distributed",
       .level = Level::ranks,
-      .summary = "each rank its rows of indices; the table on all, or (--table rows) rows of it from their owners"};
+      .summary = "indices split over the ranks; the table on every rank, or (--table rows) its rows from their owners"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -13,7 +13,7 @@ namespace tessera::embedding {
 
 struct Flat {
   static constexpr VariantInfo info{
-      .name = "flat", .level = Level::range, .summary = "one thread an element of out, the baseline", .lesson = true};
+      .name = "flat", .level = Level::range, .summary = "one thread per element of out, the baseline", .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   static void run(Exec const& exec, ArrayOn<std::int32_t const**, Exec> const& idx, ArrayOn<T const**, Exec> const& w,

@@ -12,7 +12,7 @@ namespace tessera::embedding {
 struct RowVector {
   static constexpr VariantInfo info{.name = "row_vector",
                                     .level = Level::team,
-                                    .summary = "1 to 32 lanes a row, 16-byte accesses, several rows under way"};
+                                    .summary = "1 to 32 lanes per row, 16-byte accesses, several rows in flight"};
 
   template <ExecutionSpace Exec, class T>
   struct Plan : kernels::Embedding<Exec, T> {

@@ -14,7 +14,7 @@ namespace tessera::finite_difference {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank its block, the elements behind it from the next ranks"};
+                                    .summary = "one block per rank, the elements after it from the next ranks"};
   static constexpr char const* label = "tessera::finite_difference::distributed::difference";
 
   template <ExecutionSpace Exec, class T>

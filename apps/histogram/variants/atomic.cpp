@@ -9,7 +9,7 @@ namespace tessera::histogram {
 
 struct Atomic {
   static constexpr VariantInfo info{
-      .name = "atomic", .level = Level::range, .summary = "an atomic for each element on the counts, the baseline"};
+      .name = "atomic", .level = Level::range, .summary = "one atomic per element on the counts, the baseline"};
 
   template <ExecutionSpace Exec, class T>
   static void run(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<std::int64_t*, Exec> const& counts,

@@ -12,7 +12,7 @@ struct LanePrivate {
   static constexpr VariantInfo info{
       .name = "lane_private",
       .level = Level::lane,
-      .summary = "counters for each lane in scratch, no atomics, then teams, then result"};
+      .summary = "private counters per lane in scratch, no atomics; then teams, then result"};
   template <ExecutionSpace Exec, class T>
   using Plan = CountPlan<LanePrivate, Exec, T, kernels::LaneHistogram<Exec, T>>;
 };

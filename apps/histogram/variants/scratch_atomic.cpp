@@ -13,7 +13,7 @@ namespace tessera::histogram {
 struct ScratchAtomic {
   static constexpr VariantInfo info{.name = "scratch_atomic",
                                     .level = Level::lane,
-                                    .summary = "counts of a team in scratch, by atomics, then added to the result"};
+                                    .summary = "counts per team in scratch, by atomics, then added to the result"};
   template <ExecutionSpace Exec, class T>
   using Plan = CountPlan<ScratchAtomic, Exec, T, kernels::ScratchHistogram<Exec, T>>;
 };

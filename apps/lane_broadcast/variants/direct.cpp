@@ -11,7 +11,7 @@ namespace tessera::lane_broadcast {
 
 struct Direct {
   static constexpr VariantInfo info{
-      .name = "direct", .level = Level::range, .summary = "one segment an index, in vectors on a host"};
+      .name = "direct", .level = Level::range, .summary = "one segment per index, vectorised on a host"};
   static constexpr char const* label = "tessera::lane_broadcast::direct::apply";
 
   template <ExecutionSpace Exec, class T>

@@ -42,7 +42,7 @@ struct Distributed {
   static constexpr VariantInfo info{
       .name = "distributed",
       .level = Level::ranks,
-      .summary = "each rank its segments, those that cross ranks on each; of one segment all get the head"};
+      .summary = "segments split over the ranks, cut ones on each; with --segment 0 all get the head"};
   static constexpr char const* label = "tessera::lane_broadcast::distributed::apply";
 
   template <class Exec, class Rule>

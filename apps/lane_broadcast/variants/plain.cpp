@@ -13,7 +13,7 @@ namespace tessera::lane_broadcast {
 
 struct Plain {
   static constexpr VariantInfo info{
-      .name = "plain", .level = Level::range, .summary = "one element an index, the baseline", .lesson = true};
+      .name = "plain", .level = Level::range, .summary = "one element per index, the baseline", .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   static void run(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<T*, Exec> const& out,

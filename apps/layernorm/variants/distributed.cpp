@@ -13,7 +13,7 @@ namespace tessera::layernorm {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank its rows, gamma and beta on all, no communication"};
+                                    .summary = "rows split over the ranks, gamma and beta on all, no communication"};
 
   template <ExecutionSpace Exec, Floating T>
   struct Plan : KernelPlan<kernels::LayerNorm<Exec, T>> {

@@ -12,7 +12,7 @@ namespace tessera::layernorm {
 
 struct LanesPerRow {
   static constexpr VariantInfo info{
-      .name = "lanes_per_row", .level = Level::lane, .summary = "a few lanes a row, held in registers"};
+      .name = "lanes_per_row", .level = Level::lane, .summary = "a few lanes per row, rows in registers"};
 
   template <ExecutionSpace Exec, Floating T>
   struct Plan : KernelPlan<kernels::LayerNorm<Exec, T>> {

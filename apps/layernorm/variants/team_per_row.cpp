@@ -16,7 +16,7 @@ namespace tessera::layernorm {
 
 struct TeamPerRow {
   static constexpr VariantInfo info{
-      .name = "team_per_row", .level = Level::team, .summary = "a team a row, nested reductions, the baseline"};
+      .name = "team_per_row", .level = Level::team, .summary = "one team per row, nested reductions, the baseline"};
 
   template <ExecutionSpace Exec, Floating T>
   class Plan {

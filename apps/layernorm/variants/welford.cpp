@@ -22,7 +22,7 @@ namespace tessera::layernorm {
 struct Welford {
   static constexpr VariantInfo info{.name = "welford",
                                     .level = Level::lane,
-                                    .summary = "32 lanes a row, mean and variance in one sweep (Welford, Chan)"};
+                                    .summary = "32 lanes per row, mean and variance in one sweep (Welford, Chan)"};
 
   template <ExecutionSpace Exec, Floating T>
   class Plan {

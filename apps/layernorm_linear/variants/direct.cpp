@@ -13,7 +13,7 @@ namespace tessera::layernorm_linear {
 
 struct Direct {
   static constexpr VariantInfo info{
-      .name = "direct", .level = Level::team, .summary = "a team a row, nested reductions, the baseline"};
+      .name = "direct", .level = Level::team, .summary = "one team per row, nested reductions, the baseline"};
 
   template <ExecutionSpace Exec, std::floating_point T>
   class Plan {

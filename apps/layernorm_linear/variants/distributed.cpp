@@ -13,7 +13,7 @@ namespace tessera::layernorm_linear {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank its rows, as stored_rows; w on all, no communication"};
+                                    .summary = "rows split over the ranks, as stored_rows; w on all, no communication"};
   static constexpr char const* label = "tessera::layernorm_linear::distributed";
 
   template <ExecutionSpace Exec, std::floating_point T>

@@ -14,7 +14,7 @@ struct Tensor3xtf32 {
   static constexpr VariantInfo info{
       .name = "tensor_3xtf32",
       .level = Level::lane,
-      .summary = "layernorm, transpose, then a product on matrix units of float's accuracy, with the bias",
+      .summary = "layernorm, transpose, then product and bias on matrix units with float accuracy",
       .unit = Unit::tf32,
       .unit_products = 3};
   static constexpr char const* label = "tessera::layernorm_linear::tensor_3xtf32";

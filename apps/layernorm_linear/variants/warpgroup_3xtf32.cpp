@@ -15,7 +15,7 @@ struct Warpgroup3xtf32 {
   static constexpr VariantInfo info{
       .name = "warpgroup_3xtf32",
       .level = Level::team,
-      .summary = "layernorm to memory, then a product by warpgroups of float's accuracy, with the bias",
+      .summary = "layernorm to memory, then product and bias by warpgroups with float accuracy",
       .unit = Unit::tf32,
       .unit_products = 3};
   static constexpr char const* label = "tessera::layernorm_linear::warpgroup_3xtf32";

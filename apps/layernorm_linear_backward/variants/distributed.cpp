@@ -21,7 +21,7 @@ struct Distributed {
   static constexpr VariantInfo info{
       .name = "distributed",
       .level = Level::ranks,
-      .summary = "each rank its rows as two_stage; gradients of the parameters added up over the ranks"};
+      .summary = "rows split over the ranks, as two_stage; parameter gradients added over the ranks"};
 
   template <ExecutionSpace Exec, std::floating_point T>
   class Plan {

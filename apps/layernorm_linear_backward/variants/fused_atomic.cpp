@@ -18,7 +18,7 @@ namespace tessera::layernorm_linear_backward {
 struct FusedAtomic {
   static constexpr VariantInfo info{.name = "fused_atomic",
                                     .level = Level::team,
-                                    .summary = "one launch: a team some rows, all parameters' gradients by atomics",
+                                    .summary = "one launch: some rows per team, all parameter gradients by atomics",
                                     .deterministic = false};
 
   template <ExecutionSpace Exec, std::floating_point T>

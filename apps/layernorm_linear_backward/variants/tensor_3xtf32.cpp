@@ -13,7 +13,7 @@ namespace tessera::layernorm_linear_backward {
 struct Tensor3xtf32 {
   static constexpr VariantInfo info{.name = "tensor_3xtf32",
                                     .level = Level::lane,
-                                    .summary = "two_stage with products on matrix units of float's accuracy",
+                                    .summary = "two_stage with products on matrix units with float accuracy",
                                     .unit = Unit::tf32,
                                     .unit_products = 3};
   static constexpr char const* label = "tessera::layernorm_linear_backward::tensor_3xtf32";

@@ -28,7 +28,7 @@ struct Normalised {
 
 struct Unfused {
   static constexpr VariantInfo info{
-      .name = "unfused", .level = Level::team, .summary = "a plain kernel for each formula, the baseline"};
+      .name = "unfused", .level = Level::team, .summary = "one plain kernel per formula, the baseline"};
 
   template <ExecutionSpace Exec, std::floating_point T>
   class Plan {

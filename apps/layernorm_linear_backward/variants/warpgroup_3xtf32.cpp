@@ -15,7 +15,7 @@ namespace tessera::layernorm_linear_backward {
 struct Warpgroup3xtf32 {
   static constexpr VariantInfo info{.name = "warpgroup_3xtf32",
                                     .level = Level::team,
-                                    .summary = "two_stage with products by warpgroups of float's accuracy",
+                                    .summary = "two_stage with products by warpgroups with float accuracy",
                                     .unit = Unit::tf32,
                                     .unit_products = 3};
   static constexpr char const* label = "tessera::layernorm_linear_backward::warpgroup_3xtf32";

@@ -13,7 +13,7 @@ namespace tessera::map {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank its block, 16-byte accesses, no communication"};
+                                    .summary = "one block per rank, 16-byte accesses, no communication"};
 
   template <ExecutionSpace Exec, class T>
   struct Plan : KernelPlan<kernels::Transform<Exec, T, AddConstant<T>>> {

@@ -12,7 +12,7 @@ namespace tessera::map {
 
 struct Pointer {
   static constexpr VariantInfo info{
-      .name = "pointer", .level = Level::range, .summary = "raw pointers, flat 32-bit index where n allows"};
+      .name = "pointer", .level = Level::range, .summary = "raw pointers, flat 32-bit index if n allows"};
 
   template <ExecutionSpace Exec, class T>
   static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T*, Exec> const& out,

@@ -13,7 +13,7 @@ namespace tessera::map_2d {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank its rows, 16-byte accesses, no communication"};
+                                    .summary = "rows split over the ranks, 16-byte accesses, no communication"};
 
   template <ExecutionSpace Exec, class T>
   struct Plan : KernelPlan<kernels::Transform<Exec, T, AddConstant<T>>> {

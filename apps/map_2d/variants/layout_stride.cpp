@@ -11,7 +11,7 @@ namespace tessera::map_2d {
 
 struct LayoutStride {
   static constexpr VariantInfo info{
-      .name = "layout_stride", .level = Level::range, .summary = "a View of the same memory with strides of the run"};
+      .name = "layout_stride", .level = Level::range, .summary = "a View of the same memory with run-time strides"};
 
   template <ExecutionSpace Exec, class Value>
   using View =

@@ -10,7 +10,7 @@ namespace tessera::map_2d {
 
 struct Pointer {
   static constexpr VariantInfo info{
-      .name = "pointer", .level = Level::range, .summary = "raw pointers, row * cols + col in 32 bits where that fits"};
+      .name = "pointer", .level = Level::range, .summary = "raw pointers, row * cols + col in 32 bits if that fits"};
 
   template <ExecutionSpace Exec, class T>
   static void run(Exec const& exec, ArrayOn<T const**, Exec> const& a, ArrayOn<T**, Exec> const& out,

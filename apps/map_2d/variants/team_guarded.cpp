@@ -15,7 +15,7 @@ namespace tessera::map_2d {
 struct TeamGuarded {
   static constexpr VariantInfo info{.name = "team_guarded",
                                     .level = Level::team,
-                                    .summary = "a tile of fixed extents a team, every row and column guarded",
+                                    .summary = "one tile of fixed extents per team, every row and column guarded",
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>

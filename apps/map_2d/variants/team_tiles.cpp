@@ -18,7 +18,7 @@ namespace tessera::map_2d {
 
 struct TeamTiles {
   static constexpr VariantInfo info{
-      .name = "team_tiles", .level = Level::team, .summary = "a tile a team, a piece of a row a thread"};
+      .name = "team_tiles", .level = Level::team, .summary = "one tile per team, a piece of a row per thread"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -14,7 +14,7 @@ namespace tessera::map_3d {
 struct Nested {
   static constexpr VariantInfo info{.name = "nested",
                                     .level = Level::team,
-                                    .summary = "rows of a plane a team, a row a thread, its columns the lanes"};
+                                    .summary = "rows of a plane per team, one row per thread, columns over its lanes"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -16,7 +16,7 @@ namespace tessera::map_3d {
 struct Padded {
   static constexpr VariantInfo info{.name = "padded",
                                     .level = Level::team,
-                                    .summary = "a box of fixed extents a team, extents rounded up, every index guarded",
+                                    .summary = "one box of fixed extents per team, rounded up, every index guarded",
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>

@@ -19,7 +19,7 @@ namespace tessera::map_3d {
 struct PaddedMemory {
   static constexpr VariantInfo info{.name = "padded_memory",
                                     .level = Level::team,
-                                    .summary = "copied into memory of whole boxes, no index guarded, copied out of it"};
+                                    .summary = "copied into memory of whole boxes, no index guarded, copied back"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {
@@ -42,7 +42,7 @@ struct PaddedMemory {
       if (needed > 16 * array + (1 << 26) || needed > free) {
         throw Skip("whole boxes take " + std::to_string(static_cast<std::int64_t>(needed / (1 << 20))) +
                    " MiB for an array of " + std::to_string(static_cast<std::int64_t>(array / (1 << 20))) +
-                   " (16 times that and 64 MiB are the most, and what is free); use --variant padded");
+                   " (at most 16 times the array plus 64 MiB, and the free memory); use --variant padded");
       }
       boxes_ = Boxes("tessera::map_3d::padded_memory", static_cast<std::size_t>(deep_) * box_planes,
                      static_cast<std::size_t>(down_) * box_rows, static_cast<std::size_t>(across_) * box_cols);

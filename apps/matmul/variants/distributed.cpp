@@ -23,7 +23,7 @@ struct Distributed {
   static constexpr VariantInfo info{
       .name = "distributed",
       .level = Level::ranks,
-      .summary = "blocks over a grid of ranks, panels of a and b given along its rows, columns"};
+      .summary = "blocks on a grid of ranks, panels of a and b broadcast along its rows and columns"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

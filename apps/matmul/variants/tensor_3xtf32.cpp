@@ -15,7 +15,7 @@ struct Tensor3xtf32 {
   static constexpr VariantInfo info{
       .name = "tensor_3xtf32",
       .level = Level::lane,
-      .summary = "matrix units, factors as sums of two tf32: three products, float's accuracy",
+      .summary = "matrix units, factors as sums of two tf32: three products, float accuracy",
       .unit = Unit::tf32,
       .unit_products = 3};
   static constexpr char const* label = "tessera::matmul::tensor_3xtf32::product";

@@ -14,7 +14,7 @@ namespace tessera::matmul {
 struct TilePerThread {
   static constexpr VariantInfo info{.name = "tile_per_thread",
                                     .level = Level::team,
-                                    .summary = "the classic tiles of 16 x 16 in scratch, a thread per element of c",
+                                    .summary = "the classic tiles of 16 x 16 in scratch, one thread per element of c",
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>

@@ -27,7 +27,7 @@ struct TiledAsync {
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
         : Plan::SquareTilesPlan(exec, input, "tessera::matmul::tiled_async::product") {
       if (!collective::has_async_copies(exec)) {
-        throw Skip("asynchronous copies into scratch (CUDA has them, from compute capability 8.0 on, " +
+        throw Skip("no asynchronous copies into scratch (CUDA has them from compute capability 8.0; " +
                    std::string(space_name<Exec>()) + " here does not)");
       }
     }

@@ -24,7 +24,7 @@ struct TiledOverlap {
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
         : Plan::SquareTilesPlan(exec, input, "tessera::matmul::tiled_overlap::product") {
       if (!is_gpu<Exec>) {
-        throw Skip("loads beside multiply-adds (a thread of " + std::string(space_name<Exec>()) +
+        throw Skip("loads that overlap multiply-adds (a thread of " + std::string(space_name<Exec>()) +
                    " copies tiles and multiplies one after the other, as tiled does)");
       }
     }

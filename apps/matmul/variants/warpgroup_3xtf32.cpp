@@ -16,7 +16,7 @@ struct Warpgroup3xtf32 {
   static constexpr VariantInfo info{
       .name = "warpgroup_3xtf32",
       .level = Level::team,
-      .summary = "matrix units that read scratch, factors as sums of two tf32: three products, float's accuracy",
+      .summary = "matrix units that read scratch, factors as sums of two tf32: three products, float accuracy",
       .unit = Unit::tf32,
       .unit_products = 3};
   static constexpr char const* label = "tessera::matmul::warpgroup_3xtf32";

@@ -26,7 +26,7 @@ struct Divergence {
       double const taken = branches_together(machine(), input.in.extent(0), [&](std::size_t i) {
         return std::size_t{branch_of(static_cast<std::uint32_t>(i), branch_, branches_)};
       });
-      tell_passes(taken, taken == 1 ? " branch a warp" : " branches a warp");
+      tell_passes(taken, taken == 1 ? " branch per warp" : " branches per warp");
     }
 
     void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const&,

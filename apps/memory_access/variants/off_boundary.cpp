@@ -48,7 +48,7 @@ struct OffBoundary {
           shift_(std::min(static_cast<std::size_t>(input.parameters.bytes), bytes_)) {
       std::size_t const accesses = piece_bytes / width_at(shift_);
       tell_passes(is_gpu<Exec> ? static_cast<double>(accesses) : 1,
-                  accesses == 1 ? " access a piece" : " accesses a piece");
+                  accesses == 1 ? " access per piece" : " accesses per piece");
     }
 
     void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,

@@ -15,7 +15,7 @@ namespace tessera::memory_access {
 struct Strided {
   static constexpr VariantInfo info{.name = "strided",
                                     .level = Level::team,
-                                    .summary = "neighbouring indices --stride elements apart, reading and writing"};
+                                    .summary = "neighbouring indices are --stride elements apart, reads and writes"};
 
   template <ExecutionSpace Exec, class T>
   class Plan : public Told {

@@ -13,7 +13,7 @@ namespace tessera::partition {
 struct Compact {
   static constexpr VariantInfo info{.name = "compact",
                                     .level = Level::device,
-                                    .summary = "stream compaction in a single pass: writes the left part alone"};
+                                    .summary = "stream compaction in a single pass: writes only the left part"};
   static constexpr bool left_alone = true;
   template <ExecutionSpace Exec, class T>
   class Plan : public WholeArrayPlan<Compact, Exec, T, kernels::LookBackCompaction<Exec, T, LessThanPivot<T>>> {

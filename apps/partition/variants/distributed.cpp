@@ -21,7 +21,7 @@ namespace tessera::partition {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank partitions its block, then lefts and rights to their places"};
+                                    .summary = "each rank partitions its block, then both parts go to their places"};
 
   // The faster kernel for each kind of device.
   template <class Exec, class T>

@@ -24,7 +24,7 @@ struct DistributedCompact {
   static constexpr VariantInfo info{
       .name = "distributed_compact",
       .level = Level::ranks,
-      .summary = "stream compaction: each rank's left part, then all to the first places"};
+      .summary = "stream compaction: each rank compacts its block, then sends it to the first places"};
 
   template <ExecutionSpace Exec, class T>
   class Plan : public RunsOnRanks<Exec, T, kernels::LookBackCompaction<Exec, T, LessThanPivot<T>>, 1> {

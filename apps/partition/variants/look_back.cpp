@@ -12,7 +12,7 @@ namespace tessera::partition {
 struct LookBack {
   static constexpr VariantInfo info{.name = "look_back",
                                     .level = Level::device,
-                                    .summary = "a count; then a single pass in which tiles ask their predecessors"};
+                                    .summary = "a count, then a single pass: tiles look back at their predecessors"};
   template <ExecutionSpace Exec, class T>
   using Plan = WholeArrayPlan<LookBack, Exec, T, kernels::LookBackPartition<Exec, T, LessThanPivot<T>>>;
 };

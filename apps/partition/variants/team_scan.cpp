@@ -19,7 +19,7 @@ namespace tessera::partition {
 struct TeamScan {
   static constexpr VariantInfo info{.name = "team_scan",
                                     .level = Level::team,
-                                    .summary = "a segment a team, Kokkos::parallel_reduce and parallel_scan over it",
+                                    .summary = "one segment per team: Kokkos::parallel_reduce, then parallel_scan",
                                     .lesson = true};
   template <ExecutionSpace Exec, class T>
   class Plan {

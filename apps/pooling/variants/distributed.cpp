@@ -21,7 +21,7 @@ namespace tessera::pooling {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank its block, the elements before it from other ranks"};
+                                    .summary = "one block per rank, the elements before it from other ranks"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

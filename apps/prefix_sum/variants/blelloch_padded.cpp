@@ -44,7 +44,7 @@ struct BlellochPaddedTile : BlellochTile {
 struct BlellochPadded {
   static constexpr VariantInfo info{.name = "blelloch_padded",
                                     .level = Level::team,
-                                    .summary = "the same tree, its indices padded against bank conflicts"};
+                                    .summary = "as blelloch, with its indices padded against bank conflicts"};
   template <class Exec, class T, class Op>
   using Scan = kernels::TwoLevelScan<Exec, T, Op, BlellochPaddedTile<typename kernels::ScanElements<T, Op>::Value>>;
   template <ExecutionSpace Exec, class T>

@@ -24,12 +24,13 @@
 namespace tessera::prefix_sum {
 
 struct Distributed {
-  static constexpr VariantInfo info{.name = "distributed",
-                                    .level = Level::ranks,
-                                    .summary = "sums of ranks, what lies before each, a scan on top of it: 3n traffic",
-                                    // The same scan as in look_back.
-                                    .deterministic = false,
-                                    .ordered_by = "arrival"};
+  static constexpr VariantInfo info{
+      .name = "distributed",
+      .level = Level::ranks,
+      .summary = "the sum of each rank, the sums before it, a scan from there: 3n traffic",
+      // The same scan as in look_back.
+      .deterministic = false,
+      .ordered_by = "arrival"};
 
   /// The value that a rank passes on: its total, or the total of its last segment if a segment's head is on this rank.
   template <class T>

@@ -12,7 +12,7 @@ namespace tessera::prefix_sum {
 struct LookBack {
   static constexpr VariantInfo info{.name = "look_back",
                                     .level = Level::device,
-                                    .summary = "single pass, 2n traffic: tiles ask their predecessors (look-back)",
+                                    .summary = "single pass, 2n traffic: tiles look back at their predecessors",
                                     // The order of additions depends on what earlier tiles have published so far.
                                     .deterministic = false,
                                     .ordered_by = "arrival"};

@@ -66,7 +66,7 @@ struct KokkosScan {
   KokkosScan(Exec const&, std::size_t, Elements const& all, std::int64_t, std::int64_t, std::string const&)
       : elements(all) {
     if constexpr (is_gpu<Exec> && !Elements::commutative) {
-      throw Skip("segments (on a GPU Kokkos' scan joins parts that are no neighbours; segments need their order)");
+      throw Skip("segments (on a GPU Kokkos' scan joins parts that are not neighbours; segments need their order)");
     }
   }
 

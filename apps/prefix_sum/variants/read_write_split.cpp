@@ -35,7 +35,7 @@ struct ReadWriteSplitTile : kernels::TileScanInScratch {
 struct ReadWriteSplit {
   static constexpr VariantInfo info{.name = "read_write_split",
                                     .level = Level::team,
-                                    .summary = "the same sweeps in one buffer: read, barrier, add and write, barrier"};
+                                    .summary = "hillis_steele in one buffer: read, barrier, add and write, barrier"};
   template <class Exec, class T, class Op>
   using Scan = kernels::TwoLevelScan<Exec, T, Op, ReadWriteSplitTile<Exec>>;
   template <ExecutionSpace Exec, class T>

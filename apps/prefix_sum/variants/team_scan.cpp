@@ -18,7 +18,7 @@ namespace tessera::prefix_sum {
 // it passes the later value first and has 8 bytes per thread, so Op must commute and T must be at most 8 bytes wide.
 template <class T, class Op>
 struct Joined {
-  static_assert(Op::commutative && sizeof(T) <= 8, "Tessera: a team's scan joins 8 bytes a thread, in any order");
+  static_assert(Op::commutative && sizeof(T) <= 8, "Tessera: a team's scan joins 8 bytes per thread, in any order");
   T value = Op{}.identity();
 
   KOKKOS_DEFAULTED_FUNCTION Joined() = default;

@@ -10,7 +10,7 @@ namespace tessera::roofline {
 
 struct Launch {
   static constexpr VariantInfo info{
-      .name = "launch", .level = Level::range, .summary = "an empty kernel: time of one launch among many"};
+      .name = "launch", .level = Level::range, .summary = "an empty kernel: time per launch of many"};
 
   template <ExecutionSpace Exec, class T>
   struct Plan : OneField {

@@ -9,7 +9,7 @@ namespace tessera::roofline {
 
 struct Read {
   static constexpr VariantInfo info{
-      .name = "read", .level = Level::lane, .summary = "sum of a: bandwidth of reading alone"};
+      .name = "read", .level = Level::lane, .summary = "sum of a: bandwidth of only reading"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

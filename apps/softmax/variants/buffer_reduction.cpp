@@ -14,7 +14,7 @@ struct BufferReduction {
   static constexpr VariantInfo info{
       .name = "buffer_reduction",
       .level = Level::device,
-      .summary = "several teams a row, what their chunks sum up to in memory: 2 launches"};
+      .summary = "several teams per row, the results of their chunks in memory: 2 launches"};
 
   template <ExecutionSpace Exec, std::floating_point T>
   struct Plan : SoftmaxPlan<BufferReduction, Axis::rows, Exec, T, kernels::SplitRowSoftmax<Exec, T>> {
@@ -22,7 +22,7 @@ struct BufferReduction {
 
     [[nodiscard]] std::string note() const {
       int const chunks = this->chunks();
-      return std::to_string(chunks) + (chunks == 1 ? " chunk a row" : " chunks a row");
+      return std::to_string(chunks) + (chunks == 1 ? " chunk per row" : " chunks per row");
     }
   };
 };

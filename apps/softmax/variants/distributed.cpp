@@ -28,7 +28,7 @@ namespace tessera::softmax {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank its rows; {max, sum} of what crosses ranks are merged"};
+                                    .summary = "rows split over the ranks; merges {max, sum} of columns and of all"};
 
   template <ExecutionSpace Exec, std::floating_point T>
   class Plan {

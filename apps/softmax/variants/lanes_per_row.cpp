@@ -17,7 +17,7 @@ struct ByLanes : kernels::SoftmaxTuning<Exec, T> {
 struct LanesPerRow {
   static constexpr VariantInfo info{.name = "lanes_per_row",
                                     .level = Level::lane,
-                                    .summary = "1 to 32 lanes hold a row in their registers, several rows under way"};
+                                    .summary = "1 to 32 lanes hold a row in their registers, several rows in flight"};
 
   template <ExecutionSpace Exec, std::floating_point T>
   using Plan = SoftmaxPlan<LanesPerRow, Axis::rows, Exec, T, kernels::RowSoftmax<Exec, T, ByLanes<Exec, T>>>;

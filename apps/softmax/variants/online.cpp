@@ -42,7 +42,7 @@ class OnlineReducer {
 struct Online {
   static constexpr VariantInfo info{.name = "online",
                                     .level = Level::range,
-                                    .summary = "maximum and sum in one sweep by a reducer of its own, then quotients"};
+                                    .summary = "maximum and sum in one sweep by a custom reducer, then quotients"};
 
   template <ExecutionSpace Exec, std::floating_point T>
   class Plan {

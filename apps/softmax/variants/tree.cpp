@@ -13,7 +13,7 @@ namespace tessera::softmax {
 struct Tree {
   static constexpr VariantInfo info{.name = "tree",
                                     .level = Level::team,
-                                    .summary = "a team a group, its threads' maxima and sums folded in scratch"};
+                                    .summary = "one team per group, its threads' maxima and sums folded in scratch"};
 
   template <class Team, class Values, class Op>
   KOKKOS_FUNCTION static void fold(Team const& team, Values const& values, int n, Op const& op) {

@@ -13,7 +13,7 @@ namespace tessera::softmax {
 struct TreePairs {
   static constexpr VariantInfo info{.name = "tree_pairs",
                                     .level = Level::team,
-                                    .summary = "the same, neighbours first: read, barrier, write, barrier"};
+                                    .summary = "as tree, neighbours first: read, barrier, write, barrier"};
 
   template <class Team, class Values, class Op>
   KOKKOS_FUNCTION static void fold(Team const& team, Values const& values, int n, Op const& op) {

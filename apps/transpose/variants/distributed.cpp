@@ -19,10 +19,9 @@
 namespace tessera::transpose {
 
 struct Distributed {
-  static constexpr VariantInfo info{
-      .name = "distributed",
-      .level = Level::ranks,
-      .summary = "each rank transposes its rows, then every rank gives every other its part"};
+  static constexpr VariantInfo info{.name = "distributed",
+                                    .level = Level::ranks,
+                                    .summary = "each rank transposes its rows, then an all-to-all exchange"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

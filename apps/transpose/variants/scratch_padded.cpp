@@ -12,7 +12,7 @@ namespace tessera::transpose {
 struct ScratchPadded {
   static constexpr VariantInfo info{.name = "scratch_padded",
                                     .level = Level::team,
-                                    .summary = "the same with a padded tile, 32 x 33: no bank conflicts"};
+                                    .summary = "as scratch_tile, padded to 32 x 33: no bank conflicts"};
 
   template <ExecutionSpace Exec, class T>
   using Plan = ElementTilesPlan<Exec, T, true>;

@@ -12,7 +12,7 @@ namespace tessera::zip {
 struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
-                                    .summary = "each rank its block, 16-byte accesses, no communication"};
+                                    .summary = "one block per rank, 16-byte accesses, no communication"};
 
   template <ExecutionSpace Exec, class T>
   struct Plan : KernelPlan<kernels::Transform<Exec, T, Add<T>>> {

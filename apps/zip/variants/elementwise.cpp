@@ -13,7 +13,7 @@ namespace tessera::zip {
 struct Elementwise {
   static constexpr VariantInfo info{.name = "elementwise",
                                     .level = Level::range,
-                                    .summary = "one 16-byte pack an index, remainder element by element"};
+                                    .summary = "one 16-byte pack per index, remainder element by element"};
 
   template <ExecutionSpace Exec, class T>
   struct Plan : KernelPlan<kernels::Transform<Exec, T, Add<T>>> {

@@ -14,7 +14,7 @@ namespace tessera::zip {
 struct ManualVector {
   static constexpr VariantInfo info{.name = "manual_vector",
                                     .level = Level::range,
-                                    .summary = "each thread a chunk of tile x width elements, explicit indices"};
+                                    .summary = "one chunk of tile x width elements per thread, explicit indices"};
 
   template <ExecutionSpace Exec, class T>
   static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,

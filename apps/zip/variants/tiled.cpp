@@ -14,7 +14,7 @@ namespace tessera::zip {
 struct Tiled {
   static constexpr VariantInfo info{.name = "tiled",
                                     .level = Level::range,
-                                    .summary = "each thread a contiguous tile, element by element",
+                                    .summary = "one contiguous tile per thread, element by element",
                                     .lesson = true};
 
   template <ExecutionSpace Exec, class T>

@@ -14,7 +14,7 @@ namespace tessera::zip {
 struct Vectorize {
   static constexpr VariantInfo info{.name = "vectorize",
                                     .level = Level::range,
-                                    .summary = "each thread a tile: as many packs as fit, then what is left"};
+                                    .summary = "one tile per thread: whole packs, then the remaining elements"};
 
   template <ExecutionSpace Exec, class T>
   static void run(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,

@@ -10,11 +10,11 @@ from .reports import UserError, read_all
 
 ENDINGS = ("png", "svg", "pdf")
 KINDS = {
-    "roofline": "operations a second over operations a byte, under both ceilings of the run",
+    "roofline": "operations per second over operations per byte, under both ceilings of the run",
     "shares": "share of the roof of every variant",
-    "sizes": "time and bandwidth over size, a picture a mini-app (two sizes or more)",
+    "sizes": "time and bandwidth over size, one picture per mini-app (two sizes or more)",
     "strong": "speedup and efficiency over ranks, of one size (two numbers of ranks or more)",
-    "weak": "time and efficiency over ranks, of one size a rank (two numbers of ranks or more)",
+    "weak": "time and efficiency over ranks, of one size per rank (two numbers of ranks or more)",
     "machines": "the same cases in two places or more: devices, spaces, builds",
 }
 
@@ -26,7 +26,7 @@ def parse(arguments):
         epilog="kinds of pictures:\n"
         + "".join(f"  {kind:9} {what}\n" for kind, what in KINDS.items())
         + "\nReports of the same build and device are joined: several launches of the same case become one point.\n"
-        "Without --kind all kinds are drawn for which the reports hold rows. Exit code: 0; 1 a picture could not be\n"
+        "Without --kind, each kind is drawn if the reports hold rows for it. Exit code: 0; 1 a picture could not be\n"
         "written; 2 a mistake, with one message on stderr.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -38,7 +38,7 @@ def parse(arguments):
         metavar="PATH",
         help="a folder, or for one picture a file that ends in .png, .svg or .pdf (default: the folder pictures)",
     )
-    parser.add_argument("--format", default="png", help="of the pictures in a folder: png (default), svg, pdf or several, a,b")
+    parser.add_argument("--format", default="png", help="formats of the pictures in a folder: png (default), svg, pdf; several as a,b")
     parser.add_argument("--kind", default="", metavar="a,b", help="only these kinds of pictures")
     for name in ("app", "variant", "space", "dtype"):
         parser.add_argument(f"--{name}", default="", metavar="a,b", help=f"only rows of these {name}s")
@@ -214,7 +214,7 @@ def _why_none(kinds):
         "shares": "shares need a measured roof",
         "sizes": "sizes need generated cases of two sizes",
         "strong": "strong scaling needs one size with two numbers of ranks",
-        "weak": "weak scaling needs one size a rank with two numbers of ranks",
+        "weak": "weak scaling needs one size per rank with two numbers of ranks",
         "machines": "a comparison needs the same generated case in two places",
     }
     return "; ".join(needs[kind] for kind in kinds)

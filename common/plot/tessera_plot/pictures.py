@@ -91,7 +91,7 @@ def roofline(picture, names):
                 axes.plot([corner if copy else low, high], [bound, bound], **RANGE)
             axes.plot([corner if copy else low, high], [peak, peak], **PEAK)
         axes.set(xscale="log", yscale="log", xlim=(low, high), xlabel="operations per byte moved (at least)",
-                 ylabel="operations a second")  # fmt: skip
+                 ylabel="operations per second")  # fmt: skip
         bottom = min([p.flops / p.high_seconds for p in shown] + ([copy * low] if copy else [])) / 2
         tops = [p.flops / p.low_seconds for p in shown] + ([peak] if peak else []) + ([copy * corner] if copy else [])
         top = 3 * max(tops)
@@ -131,7 +131,7 @@ def roofline(picture, names):
         figure.legend(handles=handles, loc="upper right", handletextpad=0.4, labelspacing=0.35, handlelength=2,
                       borderaxespad=0.2).set_label(BESIDE)  # fmt: skip
         _title(figure, f"Roofline, {picture.dtype}", names[picture.place], shown)
-        more = "; ".join(filter(None, (_no_operations(picture.without_operations), "points that coincide stand side by side")))
+        more = "; ".join(filter(None, (_no_operations(picture.without_operations), "coinciding points are drawn side by side")))
         if _apart(picture.copy) or _apart(picture.peak):
             more = "; ".join(filter(None, ("grey: lowest and highest ceiling of the runs", more)))
         _caption(figure, _words(picture.place, _points_of(picture.groups), picture.groups, more, bars=True))
@@ -157,7 +157,7 @@ def _memory(space):
 
 
 def _no_operations(names):
-    return f"not shown, since no operations are counted: {', '.join(names)}" if names else ""
+    return f"not shown, because no operations are counted: {', '.join(names)}" if names else ""
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def over_size(picture, names):
 
 
 def _aside_words(picture):
-    return "variants stand a little aside of each other, so that none hides another" if len(picture.variants) > 1 else ""
+    return "variants are shifted sideways, so that none hides another" if len(picture.variants) > 1 else ""
 
 
 def _asides(number, places):
@@ -362,7 +362,7 @@ def scaling(picture, names):
             axes.set_xlabel("ranks")
         _legend_below(figure, left)
         kind = "weak scaling" if picture.weak else "strong scaling"
-        of = f"{_size(picture.size)} elements{' a rank' if picture.weak else ''}"
+        of = f"{_size(picture.size)} elements{' per rank' if picture.weak else ''}"
         _title(figure, f"{picture.name}, {kind}, {of}, {picture.dtype}", names[picture.place], picture.points, sizes=False)
         _caption(figure, _words(picture.place, picture.points, more=_aside_words(picture), bars=True, mark=""))
         return figure
@@ -399,7 +399,7 @@ def comparison(picture, names):
         left.set(ylim=(len(picture.rows) - 0.4, -0.6), xscale="log", xlabel="least bytes over time")
         left.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _bytes_per_second(value)))
         _plain_log(left, "x")
-        right.set(xlim=(0, 1.08 * min(highest, 4)), xlabel="share of the own roof")
+        right.set(xlim=(0, 1.08 * min(highest, 4)), xlabel="share of its own roof")
         right.axvline(1, **ROOF)
         right.xaxis.set_major_formatter(PercentFormatter(1))
         for axes in (left, right):
@@ -464,7 +464,7 @@ def _noise(some_points, mark):
 
 def _times(some_points, bars):
     launches = max(point.launches for point in some_points)
-    times = "medians of samples" if launches == 1 else f"medians of {launches} launches, where there are as many"
+    times = "medians of samples" if launches == 1 else f"medians of {launches} launches, if there are as many"
     if bars:
         times += ", bars: quartiles" if launches == 1 else ", bars: fastest and slowest"
     return times
@@ -478,7 +478,7 @@ def _words(place, some_points, groups=(), more="", bars=False, mark="~"):
     if more:
         words.append(more)
     if any(group.small for group in groups):
-        words.append("* under 16 MiB and 16 M operations: caches and launches more than memory")
+        words.append("* under 16 MiB and 16 M operations: caches and launches count more than memory")
     return words + _doubts(some_points)
 
 

@@ -99,5 +99,5 @@ def table(paths, omit_noisy=False):
                 ratio = ""
             lines.append(f"| {case.app} | {case_text(case)} | {name} | {own} | {peer.variant} | {other} | {ratio} |")
     if len(lines) == 2:
-        raise UserError(f"no case in {', '.join(paths)} has a row of ours and one of a library's; run tessera_peers")
+        raise UserError(f"nothing to compare in {', '.join(paths)} (no case has rows of both); run tessera_peers")
     return lines

@@ -160,16 +160,16 @@ def _document(path):
     except OSError as error:
         raise UserError(f"cannot read {path} ({error.strerror}); name a file that --json wrote")
     except (ValueError, RecursionError):
-        raise UserError(f"cannot use {path} (it is no JSON document); {what_to_do}")
+        raise UserError(f"cannot use {path} (it is not a JSON document); {what_to_do}")
     schema = document.get("schema") if isinstance(document, dict) else None
     if not isinstance(schema, str) or not schema.startswith("tessera-"):
-        raise UserError(f"cannot use {path} (it is no report of Tessera's: it has no schema {SCHEMA}); {what_to_do}")
+        raise UserError(f"cannot use {path} (it is not a Tessera report: it has no schema {SCHEMA}); {what_to_do}")
     if not schema.startswith("tessera-report/"):
-        raise UserError(f"cannot use {path} (it is a {schema}, no report); {what_to_do}")
+        raise UserError(f"cannot use {path} (it is a {schema}, not a report); {what_to_do}")
     if schema != SCHEMA:
         raise UserError(
             f"cannot use {path} (its schema is {schema}, this program reads {SCHEMA}); "
-            "take the tessera-plot of the release that wrote it, or run it again"
+            "use the tessera-plot of the release that wrote it, or run again"
         )
     return document
 
@@ -293,19 +293,19 @@ def _number(value):
 
 def _text(value):
     if not isinstance(value, str):
-        raise ValueError(f"{value!r:.40} is no text")
+        raise ValueError(f"{value!r:.40} is not a text")
     return value
 
 
 def _count(value, least=0):
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**64:
-        raise ValueError(f"{value!r:.40} is no number of elements, ranks or products")
+        raise ValueError(f"{value!r:.40} is not a number of elements, ranks or products")
     return value
 
 
 def _scalar(value):
     if isinstance(value, (list, dict)):
-        raise ValueError(f"{value!r:.40} is no value of a parameter")
+        raise ValueError(f"{value!r:.40} is not a value of a parameter")
     return value
 
 

@@ -5,16 +5,16 @@ from .reports import UserError, read_all
 
 
 def table(paths, omit_noisy=False):
-    """The lines of the table: of weak scaling a line a row, of strong scaling a line a mini-app and a column a size. A noisy row is
-    a UserError, or ~ with `omit_noisy`."""
+    """Returns the table: one line per row for weak scaling; one line per mini-app and a column per size for strong
+    scaling. A noisy row is a UserError, or ~ with `omit_noisy`."""
     reports = read_all(paths)
     rows = [row for report in reports for row in report.rows if row.scaling]
     kinds = {row.scaling.kind for row in rows}
     if len(kinds) != 1:
         raise UserError(f"{', '.join(paths)}: {' and '.join(sorted(kinds)) or 'no'} scaling (a table has one kind); "
-                        "name reports of one that ran with --baseline")  # fmt: skip
+                        "name reports of one kind that ran with --baseline")  # fmt: skip
     if len({(row.place, row.ranks) for row in rows}) > 1:
-        raise UserError(f"{', '.join(paths)} are not of one device, one build and one number of ranks; part them")
+        raise UserError(f"{', '.join(paths)} are not of one device, one build and one number of ranks; split them")
     if not omit_noisy:
         refuse_noisy(rows, paths)
     row = rows[0]
@@ -33,7 +33,7 @@ def table(paths, omit_noisy=False):
 def _weak(rows):
     ranks = rows[0].ranks
     lines = [
-        f"| mini-app | size a rank | one rank | {ranks} ranks | efficiency | communication, slowest rank | sent, MiB |",
+        f"| mini-app | size per rank | one rank | {ranks} ranks | efficiency | communication, slowest rank | sent, MiB |",
         "|---|---|---:|---:|---:|---:|---:|",
     ]
     for row in sorted(rows, key=lambda row: (row.case.app, row.case.size)):

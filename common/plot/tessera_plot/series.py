@@ -222,7 +222,7 @@ def largest_cases(some_points):
 
 @dataclass
 class Roofline:
-    """Operations a second over operations a byte, of one place and dtype."""
+    """Operations per second over operations per byte, of one place and dtype."""
 
     place: object
     dtype: str
@@ -318,7 +318,7 @@ def shares(all_points):
 
 @dataclass
 class Scaling:
-    """Time over ranks: of one size (strong), or of one size a rank (weak)."""
+    """Time over ranks: of one size (strong), or of one size per rank (weak)."""
 
     weak: bool
     name: str

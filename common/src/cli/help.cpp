@@ -39,25 +39,24 @@ std::vector<OptionEntry> option_table(Command const& command) {
   sizes += "2^n or 1e6; A:B doubles from A to B (default 2^24)";
   table.push_back({input, "--size", "N,N,...|A:B", sizes});
   table.push_back(
-      {input, "--size-per-rank", "N,N,...|A:B", "the same for each rank: the size is as many times larger"});
+      {input, "--size-per-rank", "N,N,...|A:B", "elements per rank: the total size is this times the number of ranks"});
   table.push_back({input, "--seed", "N", "seed of the generated data (default 42)"});
-  std::string kinds = "generated data: exact (all sums are numbers of the dtype: results must be equal), random or ";
+  std::string kinds = "generated data: exact (all sums are exact in the dtype, so results must be equal), random or ";
   kinds += "adversarial (default ";
-  kinds += command.apps.size() == 1 ? name_of(command.apps.front()->data.front()) : "exact, where a mini-app has it";
+  kinds += command.apps.size() == 1 ? name_of(command.apps.front()->data.front()) : "exact, if the mini-app has it";
   table.push_back({input, "--data", join(data_names(command), "|"), kinds + ")"});
   if (command.apps.size() == 1) {
-    std::string files = "read cases from HDF5 files, beside --size or instead of it; a file decides dtype and size, ";
-    files += "its attributes are the defaults of the options below, its /expected is checked";
+    std::string files = "read cases from HDF5 files, with or without --size; a file sets dtype and size, ";
+    files += "its attributes are the defaults of the options below, and its /expected is checked";
     table.push_back({input, "--input", "FILE...", files, "", true});
   }
-  table.push_back(
-      {input, "--inputs", "DIR", "read the cases DIR/<app>/*.h5, sorted by name, beside --size or instead of it"});
+  table.push_back({input, "--inputs", "DIR", "read the cases DIR/<app>/*.h5, sorted by name, with or without --size"});
   if (command.apps.size() == 1) {
     std::vector<std::string> names;
     for (Sweep const& sweep : sweeps_of(command.apps.front()->info.name)) names.emplace_back(sweep.name);
     if (!names.empty()) {
       table.push_back({input, "--sweep", join(names, "|"),
-                       "generate the cases of a benchmark table, sizes and options, instead of --size; see --list"});
+                       "generate the cases (sizes and options) of a benchmark table instead of --size; see --list"});
     }
   }
 
@@ -69,7 +68,7 @@ std::vector<OptionEntry> option_table(Command const& command) {
       if (auto const* flag = std::get_if<bool>(&spec.default_value)) {
         table.push_back({group, "--" + spec.name, "", spec.help + (*flag ? " (default)" : "")});
         table.push_back({group, "--no-" + spec.name, "",
-                         "the opposite, also of what a file says" + std::string(*flag ? "" : " (default)")});
+                         "the opposite; also overrides a file's attribute" + std::string(*flag ? "" : " (default)")});
       } else if (!spec.choices.empty()) {
         table.push_back({group, "--" + spec.name, join(spec.choices, "|"), spec.help + preset});
       } else {
@@ -77,7 +76,7 @@ std::vector<OptionEntry> option_table(Command const& command) {
                                  : spec.sweep                                               ? "N,N,...|A:B"
                                  : std::holds_alternative<std::int64_t>(spec.default_value) ? "N"
                                                                                             : "TEXT";
-        std::string const each = spec.sweep ? "; of several values each is tried" : "";
+        std::string const each = spec.sweep ? "; a list runs each value" : "";
         table.push_back({group, "--" + spec.name, kind, spec.help + each + preset});
       }
     }
@@ -90,14 +89,14 @@ std::vector<OptionEntry> option_table(Command const& command) {
   table.push_back({rows, "--dtype", "a,b|all",
                    "element types of generated data: " + join(enabled_dtypes()) + " in this build (default float)"});
 
-  table.push_back({measure, "--samples", "N", "at least N timed samples a row (default 10)"});
+  table.push_back({measure, "--samples", "N", "at least N timed samples per row (default 10)"});
   table.push_back(
-      {measure, "--min-time", "SECONDS", "and samples until they add up to this time, in seconds (default 0.02)"});
+      {measure, "--min-time", "SECONDS", "and samples of at least this total time per row (default 0.02 s)"});
   table.push_back({measure, "--max-time", "SECONDS",
-                   "but where they do earlier, only " + std::to_string(fewest_timed_samples) +
-                       " samples, in seconds (default 3); noisy rows (~) get up to this time, and up to " +
+                   "stop a row at this total time if it has " + std::to_string(fewest_timed_samples) +
+                       " samples (default 3 s); noisy rows (~) take up to this time, and up to " +
                        std::to_string(most_samples_of_noise) + " times as many samples"});
-  table.push_back({measure, "--warmup", "N", "launches before the first sample, not counted (default 3)"});
+  table.push_back({measure, "--warmup", "N", "launches before the first sample, not timed (default 3)"});
   table.push_back({measure, "--cold", "", "evict the caches before each sample"});
 
   table.push_back({measure, "--verify", "every|first|sample:N",
@@ -106,35 +105,37 @@ std::vector<OptionEntry> option_table(Command const& command) {
 
   table.push_back(
       {measure, "--transport", "auto|staged|device|nccl",
-       "how bulk data get from GPU to GPU on several ranks: through pinned host memory, as device pointers by "
-       "MPI, or by NCCL (default auto: NCCL if this build has it, else MPI if it says that it can, else staged)"});
-  table.push_back({measure, "--share-gpus", "", "several ranks on one GPU are not a mistake"});
+       "how bulk data move between the GPUs of ranks: staged (through pinned host memory), device (pointers given to "
+       "MPI) or nccl (default auto: nccl if this build has it, else device if MPI reports support, else staged)"});
+  table.push_back({measure, "--share-gpus", "", "allow several ranks on one GPU"});
 
   table.push_back({measure, "--machine", "FILE", "take the machine's roofs from this file instead of measuring them"});
   table.push_back({measure, "--roof", "PEAK,BANDWIDTH",
-                   "or take these numbers, operations and bytes a second: --roof 19.5e12,1555e9"});
+                   "or use these roofs, in operations and bytes per second: --roof 19.5e12,1555e9"});
   table.push_back(
       {measure, "--baseline", "FILE",
-       "on several ranks: the efficiency of each row against one rank, whose report (--json) this is; of the "
-       "same variant, or of the fastest"});
+       "on several ranks: report each row's efficiency against this report (--json) of one rank, by the same variant "
+       "or else the fastest"});
   table.push_back({results, "--save-machine", "FILE", "write the roofs that this run measured, for --machine"});
-  table.push_back({results, "--strict", "", "exit with 1 also if a row is weak: its check could not see a lost tile"});
-  table.push_back(
-      {results, "--json", "FILE",
-       "write the report with all samples; it is renewed as rows are done, and complete in itself at any moment"});
+  table.push_back({results, "--strict", "",
+                   "also exit with 1 if a row is weak: its error bound is too loose to detect a lost tile"});
+  table.push_back({results, "--json", "FILE",
+                   "write the report with all samples; it is updated during the run, and always a complete document"});
   table.push_back(
       {results, "--output", "FILE", "write the input and each verified row's output to an HDF5 file (one case only)"});
 
-  table.push_back({results, "--digest", "",
-                   "instead of the tables a line a mini-app, failures with the command that repeats them, what to try "
-                   "next"});
-  table.push_back({results, "--lines", "", "instead of the tables a line `TESSERA row ...` a row, for scripts"});
   table.push_back(
-      {results, "--csv", "FILE", "write a line a row to this file, for spreadsheets; at the end of the run"});
-  table.push_back({results, "--spread", "",
-                   "more columns in the tables: number of samples, least, lower and upper quartile, how many times as "
-                   "fast as the first variant"});
-  table.push_back({results, "--log", "FILE", "write the tables to this file, with --digest or beside stdout"});
+      {results, "--digest", "",
+       "print one line per mini-app instead of tables, then failures with the command that repeats each, and what to "
+       "try next"});
+  table.push_back({results, "--lines", "", "print one line `TESSERA row ...` per row instead of tables, for scripts"});
+  table.push_back(
+      {results, "--csv", "FILE", "write one line per row to this file at the end of the run, for spreadsheets"});
+  table.push_back(
+      {results, "--spread", "",
+       "more columns in the tables: number of samples, minimum, lower and upper quartile, speedup over the first "
+       "variant"});
+  table.push_back({results, "--log", "FILE", "write the tables to this file, too; with --digest only there"});
 
   table.push_back({other, "--list", "", "print variants, spaces and dtypes of this build and stop"});
   table.push_back({other, "--help", "", "print this text and stop", "-h"});
@@ -204,7 +205,7 @@ std::string help_text(Command const& command) {
   if (app != nullptr) {
     text += std::string(app->info.name) + ": " + std::string(app->info.summary) + "\n\n";
   } else {
-    text += command.program + ": every mini-app, with the options common to all\n\n";
+    text += command.program + ": all mini-apps, with their common options\n\n";
   }
   std::vector<cli::OptionEntry> const table = cli::option_table(command);
   text += "usage: " + command.program + " [--size N,N,...|A:B" + (app != nullptr ? " | --input FILE..." : "") +
@@ -218,7 +219,7 @@ std::string help_text(Command const& command) {
   }
   text += beside("  --kokkos-...=...", "passed through to Kokkos, for example --kokkos-num-threads=4", 28);
   if (app != nullptr) {
-    text += "\nvariants (level, whether a repeated run gives the same bits, idea)\n" +
+    text += "\nvariants (level, whether repeated runs give the same bits, idea)\n" +
             variant_lines(*app, "  ", name_width(command.apps));
   }
   text += "\nexamples\n";
@@ -230,11 +231,9 @@ std::string help_text(Command const& command) {
   }
   text += "  " + command.program + " --inputs inputs --size 2^24 --digest --log tables.txt\n";
   text +=
-      "\nexit codes\n"
-      "  0  every row verified (a skipped row says why)\n"
-      "  1  a row failed\n"
-      "  2  a mistake in the command line, a file or the memory asked for; nothing ran\n"
-      "  128 + signal  interrupted (130: Ctrl-C, 143: SIGTERM); the report has the rows that were done\n";
+      "\nexit codes\n  0  every row verified (a skipped row says why)\n  1  a row failed\n  2  a mistake in the "
+      "command line or a file, or too little memory; nothing ran\n  128 + signal  interrupted (130: Ctrl-C, 143: "
+      "SIGTERM); the report has the rows that were done\n";
   return text;
 }
 

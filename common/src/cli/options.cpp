@@ -73,7 +73,7 @@ Selection selection(std::string const& kind, std::string const& text, std::vecto
   if (text == "all") return result;
   for (std::string const& name : split_at_commas(text)) {
     if (name.empty()) bad_value("--" + kind, text, "an empty name", "write names with single commas between them");
-    if (name == "all") bad_value("--" + kind, text, "`all` beside other names", "write `all` alone, or only names");
+    if (name == "all") bad_value("--" + kind, text, "`all` and other names", "write `all` alone, or only names");
     if (std::ranges::find(names, name) == names.end()) throw UserError(unknown_name(kind, name, names, who_has));
     result.names.push_back(name);
   }
@@ -299,7 +299,7 @@ Roofs parse_roof(std::string const& option, std::string const& text) {
   for (std::string const& word : split_at_commas(text)) {
     auto const value = number<double>(word);
     if (!value || !std::isfinite(*value) || *value <= 0) {
-      bad_value(option, text, "`" + shortened(word) + "` is no positive number",
+      bad_value(option, text, "`" + shortened(word) + "` is not a positive number",
                 "write for example " + option + " 19.5e12,1555e9");
     }
     numbers.push_back(*value);
@@ -366,7 +366,7 @@ std::vector<ParameterValue> parse_parameter(ParameterSpec const& spec, std::stri
     value = *whole;
   } else if (std::holds_alternative<double>(spec.default_value)) {
     auto const real = number<double>(text);
-    if (!real) bad_value(option, text, "not a number of double's range", "write for example " + example);
+    if (!real) bad_value(option, text, "not a number in double's range", "write for example " + example);
     value = *real;
   } else if (std::holds_alternative<bool>(spec.default_value)) {
     if (text != "true" && text != "false") bad_value(option, text, "not true or false", "write for example " + example);
@@ -401,8 +401,8 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
 
   for (std::string const file : {"--input", "--inputs"}) {
     if (!given.contains("--size") && !given.contains("--size-per-rank")) {
-      refuse_both(given, file, "--seed", "nothing is generated where files are read and no --size is given");
-      refuse_both(given, file, "--data", "nothing is generated where files are read and no --size is given");
+      refuse_both(given, file, "--seed", "without --size only the files are read, and nothing is generated");
+      refuse_both(given, file, "--data", "without --size only the files are read, and nothing is generated");
     }
   }
   refuse_both(given, "--input", "--inputs", "both say what to read");
@@ -422,17 +422,17 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   }
   options.spread = given.contains("--spread");
   options.digest = given.contains("--digest");
-  refuse_both(given, "--machine", "--save-machine", "the one reads the roofs that the other measures");
-  refuse_both(given, "--lines", "--digest", "each stands in the place of the tables");
+  refuse_both(given, "--machine", "--save-machine", "--machine replaces the measurement that --save-machine writes");
+  refuse_both(given, "--lines", "--digest", "each replaces the tables");
   options.lines = given.contains("--lines");
-  refuse_both(given, "--machine", "--roof", "both say what the roofs are");
-  refuse_both(given, "--save-machine", "--roof", "nothing is measured that could be saved");
+  refuse_both(given, "--machine", "--roof", "both give the roofs");
+  refuse_both(given, "--save-machine", "--roof", "with --roof no roofs are measured");
   if (given.contains("--roof")) {
     options.roof = text("--roof");
     options.given_roofs = parse_roof("--roof", options.roof);
   }
 
-  refuse_both(given, "--size", "--size-per-rank", "the one is that of all ranks together");
+  refuse_both(given, "--size", "--size-per-rank", "--size is the total of all ranks");
   if (given.contains("--size")) {
     options.sizes = parse_sizes(text("--size"));
   } else if (given.contains("--size-per-rank")) {

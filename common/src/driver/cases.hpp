@@ -274,7 +274,7 @@ class Cases {
       std::lock_guard const lock(announcing_);
       run_.progress.clear();
       std::cerr << run_.command.program << ": the reference of " << one_line(describe(planned)) << " may take "
-                << std::llround(left) << " s more (by the time of its first parts); interrupt it if that is too long"
+                << std::llround(left) << " s more (estimated from its first parts); interrupt it if that is too long"
                 << std::endl;
     });
   }

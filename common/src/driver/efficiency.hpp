@@ -41,8 +41,7 @@ class Efficiency {
       }
     }
     if (!found && !missing.empty()) {
-      throw UserError("cannot use --baseline " + run.options.baseline +
-                      " (it has no row like those of this run: " + missing +
+      throw UserError("cannot use --baseline " + run.options.baseline + " (it has no matching row: " + missing +
                       (run.plan.cases.size() > 1 ? ", and others" : "") + "); write one on one rank with --json FILE");
     }
     for (std::string const& text : baseline_->differences(build)) run.warn(text);

@@ -62,7 +62,7 @@ void check_libraries(std::string const& word, std::string const& value) {
     void* const library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
       char const* const why = ::dlerror();
-      refuse(word, value, why == nullptr ? "it is no library" : why, "name a Kokkos tool, or leave it out");
+      refuse(word, value, why == nullptr ? "it is not a library" : why, "name a Kokkos tool, or leave it out");
     }
     bool is_tool = false;
     for (char const* const entry : {"kokkosp_init_library", "kokkosp_begin_parallel_for", "kokkosp_push_profile_region",
@@ -70,7 +70,7 @@ void check_libraries(std::string const& word, std::string const& value) {
       is_tool = is_tool || ::dlsym(library, entry) != nullptr;
     }
     ::dlclose(library);
-    if (!is_tool) refuse(word, value, name + " is no Kokkos tool", "name one, or leave it out");
+    if (!is_tool) refuse(word, value, name + " is not a Kokkos tool", "name one, or leave it out");
   }
 }
 

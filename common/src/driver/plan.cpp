@@ -84,7 +84,7 @@ std::vector<PlannedCase> cases_of_file(App const& app, Options const& options, s
   planned.dtype = file.run_dtype(app);
   for (ParameterSpec const& spec : app.parameters) {
     if (spec.shapes_generated && options.parameters.front().contains(spec.name) && options.sizes.empty()) {
-      throw UserError("conflicting options --" + spec.name + " and --input (the shapes are those of " + path +
+      throw UserError("conflicting options --" + spec.name + " and --input (the shapes come from " + path +
                       "); leave out one of them");
     }
   }
@@ -235,7 +235,7 @@ void check_output(Options const& options, Plan const& plan) {
   if (!options.output.empty() && plan.cases.size() > 1) {
     throw UserError(
         "conflicting options: --output with " + std::to_string(plan.cases.size()) +
-        " cases (the file has room for the rows of one); choose one size or file, one dtype, and one value of each option");
+        " cases (the file has room for the rows of one); choose one size or file, one dtype and one value per option");
   }
 }
 

@@ -60,17 +60,16 @@ class RunRoofs {
         auto const found = machine_.find(row->space);
         if (found == machine_.end()) {
           throw UserError("cannot use --machine " + run_.options.machine + " (it has no roofs of " + row->space +
-                          "); write one with roofline --save-machine FILE, or choose a --space");
+                          "); write one here with --save-machine FILE, or choose a --space");
         }
         if (std::string const here = device_name(row->space); found->second.device != here) {
           if (another) {
-            run_.warn_once("the roofs of " + row->space + " are those of another device: " + found->second.device +
+            run_.warn_once("the roofs of " + row->space + " were measured on another device: " + found->second.device +
                            ", from " + run_.options.machine);
             continue;
           }
           throw UserError("cannot use --machine " + run_.options.machine + " (its " + row->space + " is " +
-                          found->second.device + ", here it is " + here +
-                          "); write one with roofline --save-machine FILE");
+                          found->second.device + ", here it is " + here + "); write one here with --save-machine FILE");
         }
       }
     }

@@ -396,7 +396,7 @@ std::string disagreement(Oracle const& oracle) {
     Verdict const verdict = verify_against_file(*stored, expected, rounded(expected, stored->dtype), steps);
     if (!verdict.passed) {
       return "the reference and the file's /expected disagree (" + verdict.message +
-             "); one of them is wrong, so that nothing can be verified: correct it first";
+             "; nothing can be verified); correct the one that is wrong";
     }
   }
   return {};

@@ -59,10 +59,10 @@ void RunState::describe() {
   }
   if (options.verify.kind == VerifyOptions::Kind::sample) {
     warn("--verify sample:" + std::to_string(options.verify.elements) +
-         ": only so many elements of each field are checked");
+         ": only about this many elements of each field are checked");
   }
   if (options.sampling.samples < fewest_samples) {
-    warn("only " + std::to_string(options.sampling.samples) + " samples a row: fewer than " +
+    warn("only " + std::to_string(options.sampling.samples) + " samples per row: fewer than " +
          std::to_string(fewest_samples) + " say little about the spread");
   }
 }

@@ -82,7 +82,7 @@ void check_selection(App const& app, Options const& options, std::vector<DType> 
     };
     if (!std::ranges::any_of(app.variants, is_of_it)) {
       throw UserError("nothing to run for level " + level + " (no selected variant of " + name +
-                      " is of it); see --list");
+                      " has this level); see --list");
     }
   }
   for (std::string const& variant : options.variants.names) {

@@ -265,7 +265,7 @@ bool ranks_share_gpus(ranks::Ranks const& ranks, Plan const& plan, bool wanted) 
   if (!wanted) {
     throw UserError(std::to_string(with_gpu) + " ranks on " + std::to_string(gpus.size()) +
                     (gpus.size() == 1 ? " GPU" : " GPUs") +
-                    " (their times would be each other's too); start one rank a GPU, or add --share-gpus");
+                    " (they would slow each other down); start one rank per GPU, or add --share-gpus");
   }
   return true;
 }

@@ -252,9 +252,10 @@ void CaseFile::open() {
       }
       check_link(path_, "/expected", root, name);
       if (root.member(name) != hdf5::Group::Member::group) {
-        user_error(path_,
-                   "/expected is no group (it is a dataset); store one dataset for each output field in a group of "
-                   "this name");
+        user_error(
+            path_,
+            "/expected is not a group (it is a dataset); store one dataset for each output field in a group of this "
+            "name");
       }
       expected_ = root.open_group(name);
       has_expected_ = true;
@@ -761,7 +762,7 @@ void OutputFile::read_back(std::string const& group, std::vector<HostField> cons
     hdf5::Group const source = open_path(again, group);
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (is_own(places[i]) && !holds(source.open_dataset(fields[i].name), fields[i], places[i])) {
-        file_->fail(group + "/" + fields[i].name + " reads back otherwise");
+        file_->fail(group + "/" + fields[i].name + " reads back differently");
       }
     }
   });
@@ -784,7 +785,7 @@ void OutputFile::commit() {
     for (Written const& written : written_) {
       hdf5::Group const group = open_path(file, written.group);
       if (group.open_dataset(written.field).shape() != written.shape) {
-        file_->fail(written.group + "/" + written.field + " reads back otherwise");
+        file_->fail(written.group + "/" + written.field + " reads back differently");
       }
     }
   } catch (hdf5::Error const& error) {

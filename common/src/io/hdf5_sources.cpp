@@ -252,8 +252,7 @@ std::optional<Fault> Dataset::missing(int depth) const {
   if (layout != H5D_VIRTUAL) return std::nullopt;
   // Sources may be virtual, too. Valid files are not nested this deeply; a file whose sources lead back to itself would
   // never end.
-  if (depth > 8)
-    return Fault{"has sources of sources without end", "they lead to each other", "store the data in this file"};
+  if (depth > 8) return Fault{"has a cycle of sources", "they refer to each other", "store the data in this file"};
   std::size_t count = 0;
   checked(H5Pget_virtual_count(properties.id(), &count), "the sources cannot be listed");
   double mapped = 0;

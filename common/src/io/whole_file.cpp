@@ -212,7 +212,7 @@ void WholeFile::take_lock() {
     std::string const host = owner.size() > pid.size() ? owner.substr(pid.size() + 1) : "unknown";
     bool const number = std::ranges::all_of(pid, [](char c) { return c >= '0' && c <= '9'; }) && pid.size() < 10;
     bool const is_lock = owner.empty() || (number && !pid.empty() && host.find_first_of(" \n") == std::string::npos);
-    if (!is_lock) refuse(lock_path_ + " is there and not a lock of ours", "rename it or choose another file");
+    if (!is_lock) refuse(lock_path_ + " exists and is not a lock of Tessera", "rename it or choose another file");
     if (error == EWOULDBLOCK) {
       refuse("process " + (pid.empty() ? "of another run" : pid + " on " + host) + " is writing it",
              "wait until it is done, or choose another file");
@@ -221,7 +221,7 @@ void WholeFile::take_lock() {
       // The file system has no locks: the process named in the file decides.
       bool const dead = host == own_host && number && ::kill(std::stoi(pid), 0) != 0 && errno == ESRCH;
       if (!dead) {
-        refuse("process " + pid + " on " + host + " is writing it, or was and was killed",
+        refuse("process " + pid + " on " + host + " is writing it, or was killed while writing it",
                "wait until it is done, or remove " + lock_path_ + " if it no longer runs");
       }
     }
@@ -279,7 +279,7 @@ void WholeFile::write(std::string_view text) {
   }
   if (read_some(file.number(), text.size() + 1) != text) {
     discard();
-    fail("what was written reads back otherwise");
+    fail("the written file reads back differently");
   }
   if (!file.close()) {
     int const error = errno;
@@ -313,7 +313,7 @@ void WholeFile::discard() noexcept { ::unlink(temporary_.c_str()); }
 
 void WholeFile::fail(std::string const& why) const {
   throw std::runtime_error("cannot write " + option_ + " " + path_ + " (" + why +
-                           "); free some space or choose another file; an older file of this name is as it was");
+                           "); free some space or choose another file; an older file of this name is unchanged");
 }
 
 }  // namespace tessera

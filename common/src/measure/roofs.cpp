@@ -121,7 +121,7 @@ class Bench {
   [[nodiscard]] std::string doubts(Roofs const& roofs) const {
     std::vector<std::string> all;
     if (least_at_work_ < undisturbed) {
-      all.push_back("other work had " + std::to_string(std::lround(100 * (1 - least_at_work_))) +
+      all.push_back("other work used " + std::to_string(std::lround(100 * (1 - least_at_work_))) +
                     "% of the processors");
     }
     if (!not_reproduced_.empty()) all.push_back(not_reproduced_ + " not reproduced");

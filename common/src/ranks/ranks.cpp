@@ -159,7 +159,7 @@ Ranks const& world() {
     ranks.communicator_ = communicator;
     ranks.requests_ = std::make_shared<Ranks::Requests>();
     if (ranks.count_ == 1) {
-      check_alone("MPI shows it no other (that launcher is of another MPI)",
+      check_alone("MPI reports no other (the launcher belongs to another MPI)",
                   "start one process, or build with the MPI that started it");
     }
     return ranks;
@@ -484,8 +484,7 @@ void choose_transport(std::string_view word, bool shared_gpus) {
       throw UserError(
           "cannot use --transport nccl (this build has no NCCL); build with TESSERA_ENABLE_NCCL=ON, or choose staged");
     if (shared_gpus)
-      throw UserError(
-          "cannot use --transport nccl (ranks share a GPU, which NCCL refuses); start a rank a GPU, or choose staged");
+      throw UserError("cannot use --transport nccl (ranks share a GPU); start one rank per GPU, or choose staged");
   }
   if (word == "device" && !aware.value_or(false)) {
     throw UserError(

@@ -262,8 +262,8 @@ void Digest::finish(DigestEnd const& end) {
   };
   std::string legend;
   if (has_best_) {
-    legend = std::string(". best: the fastest on the case of most bytes, in % of a copy in memory (*: in a cache") +
-             (unsure_ ? "; ?: unsure roof" : "") + ") or of arithmetic's roof";
+    legend = std::string(". best: the fastest variant on the largest case, in % of copy bandwidth (*: in a cache") +
+             (unsure_ ? "; ?: unsure roof" : "") + ") or of the arithmetic roof";
   }
   rest << wrapped(verdict_text() + legend, 4) << "\n";
   if (!end.noise.empty()) rest << wrapped(end.noise, 4) << "\n";

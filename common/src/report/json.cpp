@@ -45,7 +45,7 @@ Json read_document(std::string const& path, std::string_view schema,
   std::ifstream file(path);
   if (!file) refuse(path, "there is no such file, or it cannot be read");
   Json json = Json::parse(file, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) refuse(path, "it is no JSON object");
+  if (json.is_discarded() || !json.is_object()) refuse(path, "it is not a JSON object");
   if (!json.contains("schema") || json["schema"] != schema) {
     refuse(path, "its schema is not " + std::string(schema));
   }

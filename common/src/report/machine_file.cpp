@@ -11,7 +11,7 @@ using report::Json;
 constexpr char const* schema = "tessera-machine/1";
 
 [[noreturn]] void refuse_machine(std::string const& path, std::string const& why) {
-  throw UserError("cannot use --machine " + path + " (" + why + "); write one with roofline --save-machine FILE");
+  throw UserError("cannot use --machine " + path + " (" + why + "); write one here with --save-machine FILE");
 }
 
 // Returns a roof: a positive number, or null if unknown.
@@ -19,7 +19,7 @@ double roof(std::string const& path, Json const& json, std::string const& key) {
   if (!json.contains(key)) refuse_machine(path, "it has no " + key);
   Json const& value = json[key];
   if (value.is_null()) return unknown;
-  if (!value.is_number() || !(value.get<double>() > 0)) refuse_machine(path, key + " is no positive number");
+  if (!value.is_number() || !(value.get<double>() > 0)) refuse_machine(path, key + " is not a positive number");
   return value.get<double>();
 }
 
@@ -60,7 +60,7 @@ std::map<std::string, SpaceReport> read_machine_file(std::string const& path) {
   if (!json.contains("spaces") || !json["spaces"].is_object()) refuse_machine(path, "it has no spaces");
   std::map<std::string, SpaceReport> spaces;
   for (auto const& [name, space] : json["spaces"].items()) {
-    if (!space.is_object()) refuse_machine(path, name + " is no JSON object");
+    if (!space.is_object()) refuse_machine(path, name + " is not a JSON object");
     spaces[name] = space_of(path, name, space);
   }
   return spaces;

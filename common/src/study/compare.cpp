@@ -153,15 +153,15 @@ Launch launch(std::string const& program, Words arguments, std::string const& re
   std::error_code ignored;
   fs::remove(complaints, ignored);
   if (!end.started) {
-    throw UserError("cannot start " + program + " (" + end.complaint + "); name a program of Tessera's");
+    throw UserError("cannot start " + program + " (" + end.complaint + "); name a Tessera program");
   }
   if (!end.ran() || !fs::exists(report, ignored)) {
-    throw UserError("a launch of " + program + " failed (" + end.how() + "); try it alone with these arguments");
+    throw UserError("a launch of " + program + " failed (" + end.how() + "); run it directly with these arguments");
   }
   Launch const launch = read_launch(report);
   if (std::ranges::all_of(launch.rows, [](auto const& row) { return row.second.skipped; })) {
     throw UserError("a launch of " + program +
-                    " measured nothing (it skipped all of its rows); try it alone with these " + "arguments");
+                    " measured nothing (it skipped all of its rows); run it directly with these " + "arguments");
   }
   return launch;
 }
@@ -192,7 +192,7 @@ int show(Comparison const& comparison, CompareArguments const& arguments, WholeF
 
 int show(SelfTest const& test, std::size_t launches) {
   if (test.verdicts == 0) {
-    throw UserError("nothing to compare (no row was verified); try the program alone with these arguments");
+    throw UserError("nothing to compare (no row was verified); run the program directly with these arguments");
   }
   double const limit = 0.01;
   std::cout << "self-test: " << launches << " launches of one build, " << test.comparisons
@@ -205,12 +205,12 @@ void check(CompareArguments const& arguments) {
   bool const launching = arguments.run || arguments.self_test;
   std::string const see = "; see tessera compare --help";
   if (arguments.run && arguments.self_test) {
-    throw UserError("conflicting options --run and --self-test (the one has two programs, the other one)" + see);
+    throw UserError("conflicting options --run and --self-test (--run takes two programs, --self-test one)" + see);
   }
   if (launching && !(arguments.paths.empty() && arguments.new_paths.empty())) {
     throw UserError("unexpected argument `" +
                     (arguments.paths.empty() ? arguments.new_paths : arguments.paths).front() +
-                    "` (the launches write the reports); what the programs get stands after `--`");
+                    "` (the launches write the reports); write arguments of the programs after `--`");
   }
   if (launching) {
     for (std::string const& word : arguments.of_programs) {
@@ -219,7 +219,7 @@ void check(CompareArguments const& arguments) {
       }
     }
     if (arguments.self_test && (arguments.launches < 2 || arguments.launches > 10)) {
-      throw UserError("--launches " + std::to_string(arguments.launches) + " (a self-test takes 2 to 10 a side)" + see);
+      throw UserError("--launches " + std::to_string(arguments.launches) + " (self-test: 2 to 10 per side)" + see);
     }
     return;
   }
@@ -229,36 +229,27 @@ void check(CompareArguments const& arguments) {
   bool const two = !arguments.to && arguments.paths.size() == 2;
   bool const many = arguments.to && !arguments.paths.empty() && !arguments.new_paths.empty();
   if (!two && !many) {
-    throw UserError("which reports are old and which are new is not said (" + std::to_string(arguments.paths.size()) +
+    throw UserError("cannot tell old reports from new ones (" + std::to_string(arguments.paths.size()) +
                     " paths); write OLD NEW, each a file or a folder, or OLD... --to NEW...");
   }
 }
 
 std::string compare_help() {
-  return "tessera compare: which rows became slower or faster, from the reports of several launches of two builds\n"
-         "\n"
-         "usage\n"
-         "  tessera compare OLD NEW                     reports of --json: a file, or a folder of them, a side\n"
-         "  tessera compare OLD.json... --to NEW.json...\n"
-         "  tessera compare --run OLD_PROGRAM NEW_PROGRAM -- ARGUMENTS   launches both in turns, and compares\n"
-         "  tessera compare --self-test PROGRAM -- ARGUMENTS             launches one build, compares it with itself\n"
-         "\n"
-         "options\n"
-         "  --launches N         of --run and --self-test, a side (default 5)\n"
-         "  --threshold PERCENT  smaller changes do not matter (default 2)\n"
-         "  --error PERCENT      probability of any false verdict in all rows together (default 1)\n"
-         "  --all                show rows that are the same or unclear, too\n"
-         "  --json FILE          write the comparison (schema tessera-comparison/1)\n"
-         "  --keep DIR           keep the reports of --run and --self-test there\n"
-         "\n"
-         "A launch is one number a row, the median of its samples. A report is a launch of the rows that its command has;\n"
-         "a folder may hold reports of several commands, as that of a study. Verdicts: slower, faster, same (the interval of the\n"
-         "ratio lies within the threshold), unclear (more launches would tell), unverified (right before, and now it\n"
-         "failed, was skipped or is missing). \"of roof\" is the ratio of times over what the roofs of their own runs allow.\n"
-         "\n"
-         "exit codes\n"
-         "  0  no row is slower, 1  a row is slower or unverified (--self-test: over 1% of the verdicts are wrong),\n"
-         "  2  a mistake\n";
+  return "tessera compare: which rows became slower or faster, from the reports of several launches of two "
+         "builds\n\nusage\n  tessera compare OLD NEW                     reports of --json: one file or folder per "
+         "side\n  tessera compare OLD.json... --to NEW.json...\n  tessera compare --run OLD_PROGRAM NEW_PROGRAM -- "
+         "ARGUMENTS   launches both in turns, compares them\n  tessera compare --self-test PROGRAM -- ARGUMENTS       "
+         "      launches one build, compares it with itself\n\noptions\n  --launches N         launches per side of "
+         "--run and --self-test (default 5)\n  --threshold PERCENT  ignore smaller changes (default 2)\n  --error "
+         "PERCENT      probability of any false verdict in all rows together (default 1)\n  --all                also "
+         "show rows that are the same or unclear\n  --json FILE          write the comparison (schema "
+         "tessera-comparison/1)\n  --keep DIR           keep the reports of --run and --self-test there\n\nA launch "
+         "is one number per row, the median of its samples. A report is one launch of its command's rows;\na folder "
+         "may hold reports of several commands. Verdicts: slower, faster, same (the ratio's interval lies\nwithin the "
+         "threshold), unclear (more launches are needed), unverified (it passed, and now failed, was\nskipped or is "
+         "missing). \"of roof\" is the ratio of times, each over the time that its run's roofs allow.\n\nexit codes\n "
+         " 0  no row is slower, 1  a row is slower or unverified (--self-test: over 1% of the verdicts are wrong),\n  "
+         "2  a mistake\n";
 }
 
 }  // namespace

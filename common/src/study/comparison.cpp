@@ -408,12 +408,12 @@ std::vector<std::string> warnings_of(std::vector<Launch> const& old_launches, st
     }
   }
   for (auto const& [space, names] : devices) {
-    if (names.size() > 1) warnings.push_back("launches on different devices of " + space + ": see the ratio of roofs");
+    if (names.size() > 1) warnings.push_back("launches on different devices of " + space + ": compare `of roof`");
   }
   auto const old_threads = threads_of(old_launches);
   auto const new_threads = threads_of(new_launches);
   if (!old_threads.empty() && !new_threads.empty() && old_threads != new_threads) {
-    warnings.emplace_back("old and new launches differ in their threads, or in where these may run");
+    warnings.emplace_back("old and new launches differ in their threads, or in the processors of these");
   }
   for (std::string const& type : debug) warnings.push_back("launches of a build that is not Release: " + type);
   return warnings;
@@ -476,7 +476,7 @@ Comparison compare(std::vector<Launch> const& old_launches, std::vector<Launch> 
     std::string const of_rows = few < pairs.size() ? std::to_string(few) + " of the rows have " : "";
     comparison.warnings.push_back(of_rows + "only " + std::to_string(comparison.fewest_of_a_row) +
                                   (comparison.fewest_of_a_row == 1 ? " launch" : " launches") +
-                                  " a side: take five or more, old and new in turns");
+                                  " per side: take five or more, old and new in turns");
   }
   std::ranges::copy(warnings_of(old_launches, new_launches), std::back_inserter(comparison.warnings));
   double const error = options.error / static_cast<double>(std::max<std::size_t>(1, pairs.size()));
@@ -544,17 +544,17 @@ std::string lines_of(std::string const& side, std::vector<std::string> const& te
 std::string three_decimals(double value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "-" : "inf";
   char buffer[64];
-  std::snprintf(buffer, sizeof buffer, "%.3f", value);
+  std::snprintf(buffer, sizeof buffer, std::abs(value) < 1e4 ? "%.3f" : "%.1e", value);
   return buffer;
 }
 
-// Returns " of 2 to 5 launches a side", if it differs from the number of reports.
+// Returns " of 2 to 5 launches per side", if it differs from the number of reports.
 std::string launches_of_rows(Comparison const& comparison) {
   std::size_t const fewest = comparison.fewest_of_a_row;
   std::size_t const most = comparison.most_of_a_row;
   if (fewest == comparison.old_launches && fewest == comparison.new_launches) return "";
   return " of " + std::to_string(fewest) + (fewest == most ? "" : " to " + std::to_string(most)) +
-         (most == 1 ? " launch" : " launches") + " a side";
+         (most == 1 ? " launch" : " launches") + " per side";
 }
 
 Json ratio_json(Ratio const& ratio) {
@@ -602,8 +602,7 @@ std::string comparison_text(Comparison const& comparison, bool all) {
     }
   }
   if (comparison.only_old > 0) text += std::to_string(comparison.only_old) + " rows only in the old reports\n";
-  if (comparison.only_new > 0)
-    text += std::to_string(comparison.only_new) + " rows verified in the new reports alone\n";
+  if (comparison.only_new > 0) text += std::to_string(comparison.only_new) + " rows verified only in the new reports\n";
   return text + comparison.last_line() + "\n";
 }
 

@@ -28,18 +28,13 @@ std::string size_or(model::Limit const& limit) {
 }
 
 std::string limits_help() {
-  return "tessera limits: where the mini-apps stop scaling, on paper, as a table in Markdown\n"
-         "\n"
-         "usage\n"
-         "  tessera limits --machine FILE --link SECONDS,BYTES\n"
-         "\n"
-         "options\n"
-         "  --machine FILE         roofs of a rank: of a report, or of --save-machine\n"
-         "  --link SECONDS,BYTES   of a rank to the others: latency of a message, and bytes a second\n"
-         "  --space NAME           of the machine (default: its only one, or the GPU's)\n"
-         "  --ranks N,N            (default 1000,100000)\n"
-         "  --size-per-rank N      of the weak scaling (default 2^28)\n"
-         "  --apps a,b             (default: all that run on several ranks)\n";
+  return "tessera limits: predicts where the mini-apps stop scaling, as a table in Markdown\n\nusage\n  tessera "
+         "limits --machine FILE --link SECONDS,BYTES\n\noptions\n  --machine FILE         roofs of one rank, from a "
+         "report or --save-machine\n  --link SECONDS,BYTES   link of one rank: message latency in seconds, bytes per "
+         "second\n  --space NAME           execution space in the machine file (default: its only one, or the "
+         "GPU's)\n  --ranks N,N            numbers of ranks (default 1000,100000)\n  --size-per-rank N      elements "
+         "per rank of weak scaling (default 2^28)\n  --apps a,b             mini-apps (default: all that run on "
+         "several ranks)\n";
 }
 
 }  // namespace
@@ -74,7 +69,7 @@ int run_limits(std::vector<App> const& apps, std::vector<std::string> const& wor
   for (std::size_t const count : ranks) {
     if (count < 2 || count > 10000000 || each < 1 || each > (std::size_t{1} << 36)) {
       throw UserError(
-          "bad value for --ranks or --size-per-rank (2 to 10^7 ranks, 1 to 2^36 elements each); see tessera limits --help");
+          "bad --ranks or --size-per-rank (2 to 10^7 ranks of 1 to 2^36 elements); see tessera limits --help");
     }
   }
   std::map<std::string, model::Machine> const machines = model::read_machines(file);
@@ -93,14 +88,14 @@ int run_limits(std::vector<App> const& apps, std::vector<std::string> const& wor
             << format_number(roofs.copy_bytes_per_second / 1e9) << " GB/s, float peak "
             << format_number(roofs.peak(DType::float32) / 1e9) << " GFLOP/s, a launch "
             << format_seconds(roofs.launch_seconds) << ", with its fence "
-            << format_seconds(roofs.launch_and_fence_seconds) << ". A word between ranks takes "
+            << format_seconds(roofs.launch_and_fence_seconds) << ". Message latency between ranks is "
             << format_seconds(link->word_seconds) << ", a rank's link moves "
             << format_number(link->bytes_per_second / 1e9) << " GB/s. Float, default parameters, weak scaling at "
-            << size_text(each) << " elements a rank."
+            << size_text(each) << " elements per rank."
             << (roofs.unsure.empty() ? "" : " The roofs are unsure (" + roofs.unsure + "), and so is this table.")
             << "\n\n| mini-app | ranks exchange |";
   for (std::size_t const count : ranks) {
-    std::cout << " " << count << " ranks: efficiency | bound by | elements a rank for 50% |";
+    std::cout << " " << count << " ranks: efficiency | bound by | elements per rank for 50% |";
   }
   std::cout << "\n|---|---|";
   for (std::size_t i = 0; i < ranks.size(); ++i) std::cout << "---:|---|---:|";

@@ -116,8 +116,8 @@ std::string_view name_of(Pattern pattern) {
     case Pattern::queries: return "queries, partial results";
     case Pattern::panels: return "panels";
     case Pattern::all_to_all: return "all to all";
-    case Pattern::shift: return "most of it, to few";
-    case Pattern::table_rows: return "rows that are asked for";
+    case Pattern::shift: return "most elements, to few ranks";
+    case Pattern::table_rows: return "requested rows";
   }
   return "";
 }
@@ -134,7 +134,7 @@ Link parse_link(std::string const& where, std::string const& text) {
     if (error != std::errc{} || !(values.at(i) > 0) || !std::isfinite(values.at(i)) ||
         (last ? next != end : (next == end || *next != ','))) {
       throw UserError("bad value `" + text + "` for " + where +
-                      " (not two positive numbers, the seconds of a word and bytes a second); write for example " +
+                      " (not two positive numbers, seconds of latency and bytes per second); write for example " +
                       where + " 2e-6,25e9");
     }
     at = next + 1;

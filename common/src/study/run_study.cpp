@@ -77,7 +77,7 @@ Arguments parse(Words const& words) {
   }
   Reader reader(words, "tessera study", {"--run"}, valued);
   auto const take = [&](Study study) {
-    if (result.study) throw UserError("two studies (a file or a preset is one); give one of them");
+    if (result.study) throw UserError("two studies (a file or a preset is one); give only one");
     result.study = std::move(study);
   };
   std::vector<std::pair<std::string, std::string>> changes;
@@ -101,7 +101,7 @@ Arguments parse(Words const& words) {
     }
   }
   if (!result.study) {
-    throw UserError("no study (it is a file, or --preset NAME); see tessera study --help");
+    throw UserError("no study (give a file or --preset NAME); see tessera study --help");
   }
   for (auto const& [option, value] : changes) {
     std::string key = option.substr(2);
@@ -225,7 +225,7 @@ Found look(std::string const& path, Step const& step, bool same_build) {
   };
   std::string const asked = "tessera run " + step.apps + " " + join(step.arguments, " ") + " --json ";
   if (report.is_discarded() || !report.is_object() || report.value("schema", Json()) != "tessera-report/1") {
-    found.why_not = "the file is no report";
+    found.why_not = "the file is not a report";
   } else if (!report.contains("rows") || !report["rows"].is_array() || text("system", "finished").empty()) {
     found.why_not = "its run did not end";
   } else if (!text("system", "command").starts_with(asked)) {
@@ -276,7 +276,7 @@ struct Errors {
       ratios.emplace_back(ratio, forecast.words() + " " + variant);
       if (++lines <= most_lines) {
         text += "  measured  " + forecast.words() + ": " + (noisy ? std::string(noise_mark) : "") +
-                format_seconds(fastest) + " by " + variant + ", " + format_number(ratio) + " of the prediction\n";
+                format_seconds(fastest) + " by " + variant + ", " + format_number(ratio) + " times the prediction\n";
       }
     }
     return text;
@@ -287,7 +287,7 @@ struct Errors {
     auto sorted = ratios;
     std::ranges::sort(sorted);
     return "the fastest rows took " + format_number(sorted[sorted.size() / 2].first) +
-           " of what the model predicts (median of " + std::to_string(sorted.size()) + "), from " +
+           " times the prediction (median of " + std::to_string(sorted.size()) + "), from " +
            format_number(sorted.front().first) + " (" + sorted.front().second + ") to " +
            format_number(sorted.back().first) + " (" + sorted.back().second + ")\n";
   }
@@ -456,8 +456,8 @@ class Runner {
     for (App const& app : apps_) names.emplace_back(app.info.name);
     if (!machines_.empty()) return;
     if (!own_ || std::ranges::find(names, "roofline") == names.end()) {
-      std::cout << "no predictions (" << (own_ ? "this build has no roofline" : "the program is another one")
-                << ", which would measure the machine); --machine FILE gives the roofs" << std::endl;
+      std::cout << "no predictions (" << (own_ ? "this build has no roofline" : "--program is another build")
+                << "); --machine FILE gives the roofs" << std::endl;
       return;
     }
     Step step;
@@ -584,40 +584,28 @@ class Runner {
 
 std::string study_help() {
   std::string text =
-      "tessera study: the launches that it takes to see how rows depend on sizes, ranks, variants or spaces\n"
-      "\n"
-      "usage\n"
-      "  tessera study FILE.json            print the commands\n"
-      "  tessera study --preset NAME        those of a study that needs no file\n"
-      "  tessera study ... --run            run them; what is done is not done again, roofs are measured once\n"
-      "\n"
-      "presets\n";
+      "tessera study: plans and runs the launches that show how rows depend on sizes, ranks, variants or "
+      "spaces\n\nusage\n  tessera study FILE.json            print the commands\n  tessera study --preset NAME        "
+      "print the commands of a built-in study\n  tessera study ... --run            run them; finished launches are "
+      "not repeated, roofs are measured once\n\npresets\n";
   for (Preset const& known : presets()) {
     text +=
         "  " + std::string(known.name) + std::string(10 - known.name.size(), ' ') + std::string(known.summary) + "\n";
   }
   text +=
-      "\n"
-      "options\n"
-      "  --out DIR              where the reports go (default: the study's name)\n"
-      "  --launcher TEXT        starts the ranks, e.g. \"srun -n {ranks}\" (default: mpirun -n {ranks}, and nothing for one)\n"
-      "  --apps, --sizes, --sizes-per-rank, --ranks, --variants, --spaces, --dtypes a,b\n"
-      "                         each entry is a launch of its own; a+b is one launch of both\n"
-      "  --repeats N            launches of each (default 5), in turns forwards and backwards\n"
-      "  --options TEXT         more options of every launch\n"
-      "  --name NAME            another name\n"
-      "  --machine FILE         roofs for predictions, of a report or of --save-machine (default: --run measures them)\n"
-      "  --link SECONDS,BYTES   between ranks, for predictions: latency of a message, and bytes a second\n"
-      "  --program PATH         the tessera of another build; without predictions, each launch measures its roofs\n"
-      "\n"
-      "a study file\n"
-      "  {\"schema\": \"tessera-study/1\", \"name\": \"mine\", \"apps\": [\"dot\", \"prefix_sum\"],\n"
-      "   \"sizes\": \"2^20:2^26\", \"ranks\": [1, 2, 4], \"variants\": [\"distributed\"], \"repeats\": 5,\n"
-      "   \"options\": [\"--samples\", \"20\"], \"launcher\": \"srun -n {ranks} --gpu-bind=none\"}\n"
-      "\n"
-      "exit codes\n"
-      "  0  all is done and every row verified, 1  a step or a row failed, 2  a mistake and nothing ran,\n"
-      "  128 + signal  interrupted\n";
+      "\noptions\n  --out DIR              folder of the reports (default: the study's name)\n  --launcher TEXT       "
+      " starts ranks, e.g. \"srun -n {ranks}\" (default: mpirun -n {ranks}; one rank: none)\n  --apps, --sizes, "
+      "--sizes-per-rank, --ranks, --variants, --spaces, --dtypes a,b\n                         each entry is a "
+      "separate launch; a+b is one launch of both\n  --repeats N            launches of each entry (default 5), in "
+      "turns forwards and backwards\n  --options TEXT         further options of every launch\n  --name NAME          "
+      "  name of the study\n  --machine FILE         roofs for predictions, from a report or --save-machine (default: "
+      "--run measures them)\n  --link SECONDS,BYTES   link of one rank, for predictions: message latency in seconds, "
+      "bytes per second\n  --program PATH         tessera of another build; no predictions, and each launch measures "
+      "its roofs\n\na study file\n  {\"schema\": \"tessera-study/1\", \"name\": \"mine\", \"apps\": [\"dot\", "
+      "\"prefix_sum\"],\n   \"sizes\": \"2^20:2^26\", \"ranks\": [1, 2, 4], \"variants\": [\"distributed\"], "
+      "\"repeats\": 5,\n   \"options\": [\"--samples\", \"20\"], \"launcher\": \"srun -n {ranks} "
+      "--gpu-bind=none\"}\n\nexit codes\n  0  all is done and every row verified, 1  a step or a row failed, 2  a "
+      "mistake and nothing ran,\n  128 + signal  interrupted\n";
   return text;
 }
 

@@ -87,7 +87,7 @@ void set_entries(Study& study, std::string_view key, Words const& texts, std::st
            {"--json", "--csv", "--output", "--size", "--size-per-rank", "--variant", "--level", "--space", "--dtype",
             "--save-machine", "--log", "--sweep", "--input", "--inputs"}) {
         if (word == taken || word.starts_with(taken + "=")) {
-          bad(where, word, "the study says that, or it would be one file of many launches");
+          bad(where, word, "the study sets it, or all launches would write to one file");
         }
       }
     }
@@ -141,8 +141,8 @@ std::vector<std::string> const& keys() {
 std::vector<Preset> const& presets() {
   static std::vector<Preset> const all{
       {"quick", "map, dot and prefix_sum on 2^16, 2^20 and 2^22 elements: takes about a minute"},
-      {"strong", "the same size on 1, 2 and 4 ranks: dot, prefix_sum, conv2d and transpose, 2^26 elements"},
-      {"weak", "the same size a rank on 1, 2 and 4 ranks: 2^24 elements each"},
+      {"strong", "2^26 elements on 1, 2 and 4 ranks: dot, prefix_sum, conv2d and transpose"},
+      {"weak", "2^24 elements per rank on 1, 2 and 4 ranks: the mini-apps of strong"},
       {"sizes", "map, dot, prefix_sum and softmax from 2^16 to 2^28 elements, all variants"},
       {"variants", "all variants of every mini-app on 2^24 elements"}};
   return all;
@@ -188,9 +188,9 @@ Study parse_study(std::string const& text, std::string const& path) {
   try {
     json = Json::parse(text);
   } catch (Json::parse_error const& error) {
-    refuse("it is no JSON: byte " + std::to_string(error.byte));
+    refuse("it is not JSON, see byte " + std::to_string(error.byte));
   }
-  if (!json.is_object()) refuse("it is no JSON object");
+  if (!json.is_object()) refuse("it is not a JSON object");
   if (!json.contains("schema") || json["schema"] != schema) refuse("its schema is not " + std::string(schema));
   Study study;
   if (json.contains("sizes") && json.contains("sizes_per_rank")) refuse("it has both sizes and sizes_per_rank");
@@ -223,7 +223,7 @@ std::vector<Step> steps_of(Study const& study) {
                           or_unsaid(study.dtypes).size());
   if (count > static_cast<double>(most_steps)) {
     throw UserError("the study has " + std::to_string(static_cast<std::size_t>(count)) + " launches (at most " +
-                    std::to_string(most_steps) + "); join names with +, or make several studies");
+                    std::to_string(most_steps) + "); join names with +, or split the study");
   }
   std::vector<Step> once;
   for (std::string const& app : study.apps) {
@@ -263,7 +263,7 @@ std::vector<Step> steps_of(Study const& study) {
   for (Step const& step : once) {
     if (!names.insert(step.name).second) {
       throw UserError("two steps of the study have the name " + step.name +
-                      " (an entry is there twice, or long ones begin alike); make several studies of them");
+                      " (an entry is repeated, or long entries begin alike); split the study");
     }
   }
   std::vector<Step> steps;

@@ -22,30 +22,20 @@ namespace tessera {
 namespace {
 
 std::string suite_help() {
-  return "tessera: a suite of Kokkos mini-apps\n"
-         "\n"
-         "usage\n"
-         "  tessera list                        the mini-apps\n"
-         "  tessera help APP                    one mini-app: its options and variants\n"
-         "  tessera run APP [options]           run one; its own options are those of `tessera help APP`\n"
-         "  tessera run all [options]           run every mini-app; also APP,APP\n"
-         "  tessera run all --inputs DIR        run each on the cases DIR/<app>/*.h5\n"
-         "  tessera run all --digest            one screen instead of the tables\n"
-         "  tessera run --sweep NAME [options]  the cases of a benchmark table; names in `tessera list`\n"
-         "  tessera compare OLD NEW             reports of two builds: what became slower (tessera compare --help)\n"
-         "  tessera study --preset NAME         the launches of a study: strong, weak, sizes, variants; --run runs them\n"
-         "  tessera limits --machine FILE ...   where the mini-apps stop scaling, on paper\n"
-         "  tessera roof PEAK,BANDWIDTH [X...]  the ridge of these roofs, and what they allow at X operations a byte\n"
-         "  tessera --help | --version\n"
-         "\n"
-         "examples\n"
-         "  tessera run all --inputs inputs --json report.json\n"
-         "  tessera run all --inputs inputs --size 2^24 --digest --log tables.txt\n"
-         "  tessera run all --help              the options common to all mini-apps\n"
-         "\n"
-         "exit codes\n"
-         "  0  every row verified, 1  a row failed, 2  a mistake and nothing ran,\n"
-         "  128 + signal  interrupted (130: Ctrl-C, 143: SIGTERM)\n";
+  return "tessera: a suite of Kokkos mini-apps\n\nusage\n  tessera list                        the mini-apps\n  "
+         "tessera help APP                    one mini-app: its options and variants\n  tessera run APP [options]     "
+         "      run one; its own options are those of `tessera help APP`\n  tessera run all [options]           run "
+         "every mini-app; also APP,APP\n  tessera run all --inputs DIR        run each on the cases DIR/<app>/*.h5\n  "
+         "tessera run all --digest            print one screen instead of the tables\n  tessera run --sweep NAME "
+         "[options]  the cases of a benchmark table; names in `tessera list`\n  tessera compare OLD NEW             "
+         "reports of two builds: what became slower (tessera compare --help)\n  tessera study --preset NAME         a "
+         "study's launches: strong, weak, sizes, variants; --run runs them\n  tessera limits --machine FILE ...   "
+         "predict where the mini-apps stop scaling\n  tessera roof PEAK,BANDWIDTH [X...]  the ridge of these roofs, "
+         "and what they allow at X FLOP/B\n  tessera --help | --version\n\nexamples\n  tessera run all --inputs "
+         "inputs --json report.json\n  tessera run all --inputs inputs --size 2^24 --digest --log tables.txt\n  "
+         "tessera run all --help              the options common to all mini-apps\n\nexit codes\n  0  every row "
+         "verified, 1  a row failed, 2  a mistake and nothing ran,\n  128 + signal  interrupted (130: Ctrl-C, 143: "
+         "SIGTERM)\n";
 }
 
 std::string suite_list(std::vector<App> const& apps) {
@@ -78,7 +68,7 @@ std::string roof_text(std::vector<std::string> const& arguments) {
   double const bandwidth = roofs.copy_bytes_per_second;
   std::string text = "peak " + format_number(peak / 1e9) + " GFLOP/s, memory " + format_number(bandwidth / 1e9) +
                      " GB/s: the ridge is at " + format_number(peak / bandwidth) + " FLOP/B\n";
-  ParameterSpec intensity{"FLOP/B", "operations a byte", 0.1875, {}};
+  ParameterSpec intensity{"FLOP/B", "operations per byte", 0.1875, {}};
   intensity.minimum = std::numeric_limits<double>::min();
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     double const x = std::get<double>(parse_parameter(intensity, arguments[i]).front());
@@ -98,7 +88,7 @@ App const* app_of_sweep(std::vector<App> const& apps, std::vector<std::string> c
   if (at == arguments.end()) return nullptr;
   bool const joined = at->size() > option.size();
   if (!joined && at + 1 == arguments.end()) {
-    throw UserError("no value for --sweep (it needs one); write --sweep NAME, of those that `tessera list` shows");
+    throw UserError("no value for --sweep (it needs one); write --sweep NAME with a name that `tessera list` shows");
   }
   std::string const name = joined ? at->substr(option.size() + 1) : *(at + 1);
   std::vector<std::string> names;
@@ -163,8 +153,8 @@ Task suite_task(std::vector<App> const& apps, std::vector<std::string> const& ar
       return task_of({"tessera run " + std::string(app->info.name), {app}, true, typed}, rest);
     }
     throw UserError(
-        "no mini-app after `tessera run` (its name comes before the options); write `tessera run all` or "
-        "one of those that `tessera list` shows");
+        "no mini-app after `tessera run` (its name comes before the options); write `tessera run all` or `tessera "
+        "run` and a name that `tessera list` shows");
   }
   return task_of({"tessera run " + arguments[1], study::find_apps(apps, arguments[1], "there are"), true, typed},
                  {arguments.begin() + 2, arguments.end()});

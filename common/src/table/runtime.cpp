@@ -83,7 +83,7 @@ void check_devices([[maybe_unused]] int argc, [[maybe_unused]] char** argv) {
 #else
   if (hipGetDeviceCount(&count) != hipSuccess) count = 0;
 #endif
-  if (count == 0) throw std::runtime_error("no GPU is to be seen");
+  if (count == 0) throw std::runtime_error("no GPU is visible");
   auto const check = [&](std::string const& word, std::string const& value) {
     if (std::stol(value) >= count)
       throw std::runtime_error(word + "=" + value + " of " + std::to_string(count) + " GPUs");

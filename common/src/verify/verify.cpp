@@ -323,7 +323,7 @@ Verdict with_rest_untouched(Verdict verdict, HostField const& actual, std::size_
   verdict.first_wrong = first;
   verdict.actual = static_cast<double>(data[first]);
   verdict.message = actual.name + ": " + std::to_string(touched) + " elements were written after the first " +
-                    std::to_string(written) + ", which are all that this row is to write; first at " +
+                    std::to_string(written) + ", which are all that this row should write; first at " +
                     format_index(first, actual.shape) + ": " + format(verdict.actual, 9);
   return verdict;
 }
@@ -390,7 +390,7 @@ std::string weakness_of(Coverage const& seen, ExpectedField const& expected, dou
   std::size_t const tile = std::min(smallest_tile, (seen.count + 1) / 2);
   if (seen.unchecked > 0 && (seen.blind || seen.unchecked >= tile)) {
     return expected.name + ": " + std::to_string(seen.unchecked) + " of " + std::to_string(seen.count) +
-           " elements were not checked, among which a lost tile could hide (sums may leave the dtype's range in some order)";
+           " elements were not checked, which could hide a lost tile (sums may leave the dtype's range in some order)";
   }
   if (expected.terms > 0) terms = expected.terms;
   auto const lost = static_cast<double>(smallest_tile);
@@ -398,9 +398,9 @@ std::string weakness_of(Coverage const& seen, ExpectedField const& expected, dou
   double const noticed = expected.each_sees_all ? std::min(wide, seen.sharpest()) : wide;
   double const of_tile = std::min(1.0, lost / std::max(1.0, terms));
   if (noticed <= of_tile) return {};
-  return expected.name + " was checked to a relative error of " + two_digits(noticed) + " only, and a lost tile of " +
-         std::to_string(smallest_tile) + " of " + std::to_string(static_cast<long long>(terms)) + " terms is " +
-         two_digits(of_tile) + " (bounds grow with the roundings)";
+  return expected.name + " was checked only to a relative error of " + two_digits(noticed) + ", but a lost tile of " +
+         std::to_string(smallest_tile) + " of " + std::to_string(static_cast<long long>(terms)) +
+         " terms changes it by " + two_digits(of_tile) + " (bounds grow with the roundings)";
 }
 
 double growth_of(double steps, double unit, bool statistical) {

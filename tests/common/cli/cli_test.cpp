@@ -399,7 +399,7 @@ TEST_F(Parsing, bad_values) {
   EXPECT_EQ(fails({"--size="}), "no value for --size (it needs one); write --size N,N,...|A:B");
   EXPECT_EQ(fails({"--json="}), "no value for --json (it needs one); write --json FILE");
   EXPECT_TRUE(has(fails({"--variant", "good,,honest"}), "an empty name"));
-  EXPECT_TRUE(has(fails({"--variant", "all,good"}), "`all` beside other names"));
+  EXPECT_TRUE(has(fails({"--variant", "all,good"}), "`all` and other names"));
   EXPECT_TRUE(has(fails({"--seed", "1e3"}), "bad value `1e3` for --seed"));
   EXPECT_TRUE(has(fails({"--samples", "0"}), "bad value `0` for --samples"));
   EXPECT_TRUE(has(fails({"--samples", "2000000000"}), "bad value `2000000000` for --samples"));
@@ -618,9 +618,9 @@ TEST_F(Parsing, levels) {
   EXPECT_TRUE(has(wrong({"--level", "teams"}),
                   "unknown level `teams` (there are range, team, lane, device, library, ranks); did you mean `team`?"));
   EXPECT_EQ(wrong({"--level", "lane"}),
-            "nothing to run for level lane (no selected variant of fake is of it); see --list");
+            "nothing to run for level lane (no selected variant of fake has this level); see --list");
   EXPECT_EQ(wrong({"--level", "team", "--variant", "good"}),
-            "nothing to run for level team (no selected variant of fake is of it); see --list");
+            "nothing to run for level team (no selected variant of fake has this level); see --list");
   EXPECT_EQ(wrong({"--level", "team", "--variant", "honest,good"}),
             "conflicting options: --level with --variant good (which is of level range); leave one of them out");
   EXPECT_NE(wrong({"--level", "ranks"}), "no error");  // a variant without rows in this build
@@ -641,7 +641,7 @@ TEST_F(Parsing, help_shows_everything_and_fits_the_page) {
                                  "--level a,b|all",
                                  "--min-time SECONDS",
                                  "--max-time SECONDS",
-                                 "in seconds",
+                                 "(default 0.02 s)",
                                  "--cold",
                                  "--kokkos-",
                                  "-h, --help",

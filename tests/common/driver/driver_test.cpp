@@ -175,7 +175,7 @@ TEST_F(Driver, verify_sample_looks_at_some_elements_of_both_launches) {
   EXPECT_TRUE(has(row(2)["reason"], "1 of 65536 elements are wrong; first at [32768]"));
   EXPECT_EQ(row(3)["status"], "passed");
   EXPECT_EQ(row(4)["status"], "failed");
-  EXPECT_TRUE(has(result.out, "warning: --verify sample:500: only so many elements of each field are checked"));
+  EXPECT_TRUE(has(result.out, "warning: --verify sample:500: only about this many elements of each field are checked"));
 }
 
 // More cases than are prepared at once: they keep their order, and an error affects only its own case.
@@ -309,7 +309,7 @@ TEST_F(Driver, a_row_whose_check_sees_nothing_is_weak) {
   Result const result = run({"good", "vague"});
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.last_line(), "TESSERA rows=2 passed=1 failed=0 skipped=0 weak=1");
-  EXPECT_TRUE(has(result.out, "why: out was checked to a relative error of"));
+  EXPECT_TRUE(has(result.out, "why: out was checked only to a relative error of"));
   EXPECT_EQ(row(0)["status"], "passed");
   EXPECT_LT(row(0)["checked_relative_error"].get<double>(), 1e-5);
   EXPECT_EQ(row(1)["status"], "weak");
@@ -355,7 +355,7 @@ TEST_F(Driver, a_row_with_too_many_unchecked_elements_is_weak) {
   EXPECT_EQ(some.code, 1);
   EXPECT_EQ(row(0)["status"], "weak");
   EXPECT_TRUE(row(0)["checked_relative_error"].is_number());
-  EXPECT_TRUE(has(some.out, "why: out: 256 of 1000 elements were not checked, among which a lost tile could hide"));
+  EXPECT_TRUE(has(some.out, "why: out: 256 of 1000 elements were not checked, which could hide a lost tile"));
   EXPECT_TRUE(has(some.out, "try --dtype double or smaller elements"));
 
   Result const all = with_unchecked(1000, {"--lines"});
@@ -559,7 +559,7 @@ TEST_F(Driver, warnings_for_few_samples_and_other_builds) {
   Result const result = run({"good"}, {"--samples", "3"});
   EXPECT_EQ(result.code, 0);
   EXPECT_TRUE(has(result.out, "warning: this is a Debug build, not a Release build"));
-  EXPECT_TRUE(has(result.out, "warning: only 3 samples a row"));
+  EXPECT_TRUE(has(result.out, "warning: only 3 samples per row"));
   EXPECT_TRUE(has(report()["system"]["warnings"].get<std::string>(), "Debug build"));
 }
 
@@ -771,9 +771,9 @@ TEST_F(Driver, last_level_caches_of_all_processors_count) {
 }
 
 TEST_F(Driver, unsure_roofs_are_said_to_be) {
-  machine().roofs.unsure = "other work had 40% of the processors";
+  machine().roofs.unsure = "other work used 40% of the processors";
   std::string const warning =
-      "warning: the roofs of openmp are unsure (other work had 40% of the processors); run again on an idle machine\n";
+      "warning: the roofs of openmp are unsure (other work used 40% of the processors); run again on an idle machine\n";
   Result result = run({"good"}, {"--size", "100", "--save-machine", path("m.json")});
   EXPECT_EQ(result.code, 0);
   EXPECT_TRUE(has(result.out, warning));
@@ -879,7 +879,7 @@ TEST_F(Driver, a_baseline_is_a_report) {
   expect_mistake(run({"good"}, {"--baseline", path("absent.json")}), "cannot use --baseline " + path("absent.json"));
   expect_mistake(run({"good"}, {"--baseline", ""}), "bad value `` for --baseline");
   write_case<float>("a.h5", {1, 2, 3});
-  expect_mistake(run({"good"}, {"--baseline", path("a.h5")}), "it is no JSON object");
+  expect_mistake(run({"good"}, {"--baseline", path("a.h5")}), "it is not a JSON object");
   EXPECT_EQ(run({"good"}).code, 0);
   fs::rename(path("r.json"), path("one.json"));
   Result const result = run({"good"}, {"--baseline", path("one.json")});
@@ -913,7 +913,7 @@ TEST_F(Driver, what_measures_roofs_takes_those_of_another_device) {
   Names const arguments{"--size", "100", "--machine", path("m.json"), "--json", path("r.json")};
   Result const result = call(arguments, [&](int argc, char** argv) { return run_app(roofs, argc, argv); });
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_TRUE(has(result.out, "warning: the roofs of openmp are those of another device: fake cuda, from "));
+  EXPECT_TRUE(has(result.out, "warning: the roofs of openmp were measured on another device: fake cuda, from "));
   EXPECT_EQ(report()["system"]["spaces"]["openmp"]["copy_bytes_per_second"], 1e11);
   EXPECT_TRUE(has(report()["system"]["warnings"], "another device"));
   EXPECT_GT(row(0)["share_of_copy"].get<double>(), 0.0);
@@ -1558,7 +1558,7 @@ TEST_F(Driver, a_long_reference_is_said_as_soon_as_its_first_parts_are_done) {
   Result const result = run({"good"});
   fake::hooks().clear();
   EXPECT_TRUE(has(result.err, "the reference of size 100 of fake in float may take ")) << result.err;
-  EXPECT_TRUE(has(result.err, " s more (by the time of its first parts); interrupt it if that is too long"));
+  EXPECT_TRUE(has(result.err, " s more (estimated from its first parts); interrupt it if that is too long"));
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   EXPECT_EQ(result.code, 0);
 }
@@ -2049,7 +2049,7 @@ TEST_F(StudyRun, what_is_done_is_not_done_again) {
   Result result = study();
   EXPECT_EQ(result.code, 0) << result.out << result.err;
   EXPECT_EQ(result.last_line(), "TESSERA study steps=6 done=6 before=0 failed=0 rows_failed=0");
-  EXPECT_TRUE(has(result.out, "no predictions (the program is another one, which would measure"));
+  EXPECT_TRUE(has(result.out, "no predictions (--program is another build); --machine"));
   EXPECT_TRUE(has(result.out, "tessera-plot " + path("out") + "/*.json --kind sizes"));
   EXPECT_TRUE(fs::exists(path("out/fake-16-r1-3.json")));
   EXPECT_EQ(study().last_line(), "TESSERA study steps=6 done=0 before=6 failed=0 rows_failed=0");
@@ -2066,7 +2066,8 @@ TEST_F(StudyRun, what_is_done_is_not_done_again) {
   fs::remove(path("out/fake-16-r1-1.json"));
   result = study();
   EXPECT_EQ(result.last_line(), "TESSERA study steps=6 done=4 before=2 failed=0 rows_failed=0");
-  for (std::string const why : {"the file is no report", "its run did not end", "the report is of 2 ranks, not of 1"}) {
+  for (std::string const why :
+       {"the file is not a report", "its run did not end", "the report is of 2 ranks, not of 1"}) {
     EXPECT_TRUE(has(result.out, "again, since " + why));
   }
   EXPECT_TRUE(fs::exists(path("out/older/fake-8-r1-3.1.json")));
@@ -2180,10 +2181,10 @@ TEST_F(Suite, folders_of_several_commands_are_compared) {
   fs::copy(path("old"), path("copy"));
   Result const copy = suite({"compare", path("old"), path("copy"), "--all"});
   EXPECT_EQ(copy.code, 0) << copy.out << copy.err;
-  EXPECT_TRUE(has(copy.out, "8 old launches, 8 new, 6 rows of 2 launches a side"));
+  EXPECT_TRUE(has(copy.out, "8 old launches, 8 new, 6 rows of 2 launches per side"));
   EXPECT_TRUE(has(copy.last_line(), "rows=6 slower=0 faster=0 "));
   EXPECT_TRUE(has(copy.last_line(), "unverified=0"));
-  EXPECT_TRUE(has(copy.out, "warning: only 2 launches a side"));
+  EXPECT_TRUE(has(copy.out, "warning: only 2 launches per side"));
   // One report per side, from another command; then a row that its command had before.
   EXPECT_TRUE(has(suite({"compare", path("old/fake-8-1.json"), path("copy")}).last_line(), "rows=2 "));
   EXPECT_TRUE(has(suite({"compare", path("old"), path("copy/fake-8-1.json")}).last_line(), "rows=6 "));

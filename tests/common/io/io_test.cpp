@@ -935,7 +935,7 @@ TEST_F(MissingData, SourcesOfSources) {
   make(at("raw.h5"), "data", chunks_of(2), 8);
   EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
   make_case(virtual_of({{".", "/input/in", 8}}));
-  expect_refused({"sources of sources without end"});
+  expect_refused({"has a cycle of sources"});
 }
 
 TEST_F(MissingData, RawDataInAnotherFile) {
@@ -1540,7 +1540,7 @@ TEST_F(Io, GivenExpectedValuesAreNeverPassedOver) {
   auto const dataset = [](hdf5::Group& group, std::string const& name) {
     (void)group.create_dataset(name, DType::float32, {});
   };
-  misplaced([&](hdf5::Group& root) { dataset(root, "expected"); }, {"case.h5", "/expected is no group"});
+  misplaced([&](hdf5::Group& root) { dataset(root, "expected"); }, {"case.h5", "/expected is not a group"});
   for (std::string const name : {"Expected", "expect", "EXPECTED", "out", "results"}) {
     misplaced([&](hdf5::Group& root) { dataset(root, name); }, {"unknown /" + name, "/expected"});
     misplaced([&](hdf5::Group& root) { (void)root.require_group(name); }, {"unknown /" + name});

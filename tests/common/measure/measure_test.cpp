@@ -345,7 +345,7 @@ TEST(roofs, implausible_ones_are_seen) {
   // Measured on a machine that was compiling at the same time.
   Roofs roofs{.copy_bytes_per_second = 2e10, .triad_bytes_per_second = 2.2e10, .read_bytes_per_second = 1.9e10};
   roofs.peak_operations_per_second = {48e9, 188e9, 27e9};
-  EXPECT_EQ(implausible(roofs), "the peak of double is above that of float");
+  EXPECT_EQ(implausible(roofs), "the double peak is above the float peak");
   roofs.peak_operations_per_second = {292e9, 156e9, 106e9};  // values of a Xeon
   EXPECT_EQ(implausible(roofs), "");
   roofs.peak_operations_per_second = {55e12, 1e12, 27e12};  // graphics GPUs are slow in double

@@ -318,16 +318,16 @@ TEST_F(InDirectory, machine_files_that_are_none_are_refused) {
     return std::string("read");
   };
   EXPECT_THROW((void)read_machine_file(path("absent.json")), UserError);
-  EXPECT_TRUE(has(refused("{"), "no JSON object"));
-  EXPECT_TRUE(has(refused("[]"), "no JSON object"));
+  EXPECT_TRUE(has(refused("{"), "not a JSON object"));
+  EXPECT_TRUE(has(refused("[]"), "not a JSON object"));
   EXPECT_TRUE(has(refused("{}"), "schema"));
   EXPECT_TRUE(has(refused(R"({"schema": "tessera-report/1"})"), "schema"));
   EXPECT_TRUE(has(refused(R"({"schema": "tessera-machine/1"})"), "no spaces"));
   std::string const head = R"({"schema": "tessera-machine/1", "spaces": {"openmp": )";
   EXPECT_TRUE(has(refused(head + "3}}"), "openmp"));
   EXPECT_TRUE(has(refused(head + R"({"device": "x"}}})"), "no copy_bytes_per_second"));
-  EXPECT_TRUE(has(refused(head + R"({"device": "x", "copy_bytes_per_second": -1}}})"), "no positive number"));
-  EXPECT_TRUE(has(refused(head + R"({"device": "x", "copy_bytes_per_second": "fast"}}})"), "no positive number"));
+  EXPECT_TRUE(has(refused(head + R"({"device": "x", "copy_bytes_per_second": -1}}})"), "not a positive number"));
+  EXPECT_TRUE(has(refused(head + R"({"device": "x", "copy_bytes_per_second": "fast"}}})"), "not a positive number"));
   EXPECT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   for (std::string const& none : {path("pipe"), path("."), std::string("/dev/null")}) {
     EXPECT_THROW((void)read_machine_file(none), UserError) << none;  // must not wait for data
@@ -524,7 +524,7 @@ TEST_F(OneRank, is_refused_where_it_is_something_else) {
   EXPECT_TRUE(has(changed([](json& all) { all["rows"].clear(); }), "(it has no verified row)"));
   EXPECT_TRUE(has(changed([](json& all) { all["rows"][0].erase("variant"); }), "it is not whole"));
   EXPECT_TRUE(has(changed([](json& all) { all["rows"][0]["case"] = 99; }), "it is not whole"));
-  EXPECT_TRUE(has(changed([](json& all) { all = json::array(); }), "it is no JSON object"));
+  EXPECT_TRUE(has(changed([](json& all) { all = json::array(); }), "it is not a JSON object"));
 }
 
 TEST_F(OneRank, says_what_was_different) {
@@ -749,8 +749,10 @@ TEST(table, lines_up_and_shows_reasons) {
       out.str(),
       "\n"
       "fake: out[i] = a[i] + c\n"
-      "  variant         level    space   status       time     GB/s  % copy  GFLOP/s  % roof  checked  error/bound  note\n"
-      "case 1/2: generated, size 4096 (2^12), exact data, seed 42, float a [4096], c=10, exclusive=false, op=sum, tile=8,\n"
+      "  variant         level    space   status       time     GB/s  % copy  GFLOP/s  % roof  checked  error/bound  "
+      "note\n"
+      "case 1/2: generated, size 4096 (2^12), exact data, seed 42, float a [4096], c=10, exclusive=false, op=sum, "
+      "tile=8,\n"
       "    moves 32.0 KiB\n"
       "  good            range    openmp  passed    2.50 us     13.1    75.0     1.64    75.0  2.4e-07        0.250\n"
       "  two_phase_scan  device   openmp  FAILED          -        -       -        -       -    exact          inf  "

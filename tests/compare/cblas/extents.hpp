@@ -20,7 +20,7 @@ using blasint = int;
 inline void needs_blas_extents(std::initializer_list<std::size_t> extents) {
   if (std::min(extents) == 0) throw Skip("nothing to compare (an extent is 0)");
   if (std::max(extents) > static_cast<std::size_t>(std::numeric_limits<blasint>::max())) {
-    throw Skip("an extent is no int (CBLAS counts with them)");
+    throw Skip("an extent above 2^31 - 1 (CBLAS counts in int)");
   }
 }
 

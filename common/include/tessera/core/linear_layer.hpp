@@ -29,10 +29,11 @@ struct LinearLayer {
   std::int64_t team = 0;
 
   [[nodiscard]] static MemberSpecs<LinearLayer> specs() {
-    std::string const from_size = "; 0: from --size, the number of multiply-adds rows * hidden * outputs";
+    std::string const from_size = "; 0: from --size = rows * hidden * outputs multiply-adds";
     return {{&LinearLayer::rows, rows_parameter("rows of the generated x" + from_size)},
             {&LinearLayer::hidden,
-             extent_parameter("hidden", "columns of the generated x and w: what a row is normalised over" + from_size)},
+             extent_parameter("hidden",
+                              "columns of the generated x and w, over which each row of x is normalised" + from_size)},
             {&LinearLayer::outputs, extent_parameter("outputs", "rows of the generated w" + from_size)},
             {&LinearLayer::eps, eps_parameter()},
             {&LinearLayer::team, team_parameter()}};
@@ -41,9 +42,9 @@ struct LinearLayer {
   /// Throws UserError if eps is not positive.
   void check() const {
     if (!(eps > 0 && std::isfinite(eps))) {
-      throw UserError("--eps " + shortest_text(eps) +
-                      " is not above zero (it keeps the inverse of a deviation of zero finite); give a small positive "
-                      "number, such as 1e-5");
+      throw UserError(
+          "--eps " + shortest_text(eps) +
+          " is not above zero (it keeps 1 / sqrt(0 + eps) finite); give a small positive number, such as 1e-5");
     }
   }
 
@@ -95,13 +96,13 @@ struct LinearLayer {
 /// Throws UserError for integers, and if eps is not a normal number of the arithmetic type.
 inline void needs_dtype(LinearLayer const& layer, DType dtype) {
   if (dtype == DType::int32) {
-    throw UserError("dtype int32 (a normalised row is no row of integers); choose float or double");
+    throw UserError("dtype int32 (normalised rows are not integers); choose float or double");
   }
   if (arithmetic_of(dtype) == DType::float32 && layer.eps < static_cast<double>(std::numeric_limits<float>::min())) {
     throw UserError(
         "--eps " + shortest_text(layer.eps) +
-        " is below a float's normal range (it keeps the inverse of a deviation of zero finite); give a larger number, "
-        "such as 1e-5, or choose double");
+        " is below a float's normal range (it keeps 1 / sqrt(0 + eps) finite); give a larger number, such as 1e-5, or "
+        "choose double");
   }
 }
 

@@ -100,7 +100,7 @@ template <class P>
 
 /// --rows, of generated matrices.
 [[nodiscard]] inline ParameterSpec rows_parameter(
-    std::string help = "rows of the generated matrix, of --size / rows columns; 0: about square") {
+    std::string help = "rows of the generated matrix, which has --size / rows columns; 0: about square") {
   return extent_parameter("rows", std::move(help));
 }
 
@@ -127,7 +127,7 @@ template <class P>
 
 /// --team.
 [[nodiscard]] inline ParameterSpec team_parameter() {
-  return tuning_parameter("team", "threads of a team; 0: the variant's choice", 0, 1 << 20);
+  return tuning_parameter("team", "threads per team; 0: the variant's choice", 0, 1 << 20);
 }
 
 }  // namespace tessera

@@ -276,7 +276,7 @@ struct ColumnLoops {
     auto const scratch = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
     std::size_t const of_thread = std::min(Tuning::tile_bytes, scratch / (2 * static_cast<std::size_t>(threads)));
     if (of_thread < spare + line)
-      throw Skip("tiles of columns for so many threads (they do not fit into a team's scratch)");
+      throw Skip("tiles of columns for this many threads (they do not fit into a team's scratch)");
     std::size_t const widest = (of_thread - spare) / line * (line / sizeof(T));
     // Tiles of nearly equal width, in whole cache lines.
     kernel.tiles = std::max<std::size_t>(1, tiles_of(cols, widest));

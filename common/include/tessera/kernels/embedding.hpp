@@ -133,7 +133,7 @@ class Embedding {
             std::string const& label = "tessera::embedding")
       : label_(label + "::copy"), n_(n), rows_(table.extent(0)), width_(table.extent(1)) {
     if (width_ > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
-      throw Skip("rows of " + std::to_string(width_) + " elements (those of a row are counted in 32 bits)");
+      throw Skip("rows of " + std::to_string(width_) + " elements (a row's elements are counted in 32 bits)");
     }
     in_packs_ = width_ % pack == 0 && collective::is_aligned_for_packs<pack>(table.data());
     lanes_ = lanes_for<Exec>(in_packs_ ? width_ / pack : width_);
@@ -158,7 +158,7 @@ class Embedding {
 
   [[nodiscard]] std::string note() const {
     return std::string(in_packs_ ? "16-byte packs" : "single elements") +
-           (is_gpu<Exec> ? ", " + std::to_string(lanes_) + " lanes a row" : "");
+           (is_gpu<Exec> ? ", " + std::to_string(lanes_) + " lanes per row" : "");
   }
 
  private:

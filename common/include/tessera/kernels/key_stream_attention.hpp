@@ -97,7 +97,7 @@ struct KeyStream {
   static constexpr int block = groups * keys;  // keys per thread at a time
   static constexpr int slack = 8;              // a weight is at most e^slack
   static constexpr bool any_row = Tuning::any_row;
-  static_assert((pairs & (pairs - 1)) == 0 && pairs <= Share, "Tessera: one pair a lane");
+  static_assert((pairs & (pairs - 1)) == 0 && pairs <= Share, "Tessera: one pair per lane");
 
   struct Row {
     T at[Columns];

@@ -80,7 +80,7 @@ template <collective::SegmentRule Rule>
                                 std::to_string(collective::longest_segment) + ")");
   }
   if (shape.segment == 0 && collective::folds_whole_segments<Rule>) {
-    throw std::invalid_argument("a segment of the whole array (it is to be folded, and no kernel holds it)");
+    throw std::invalid_argument("a segment of the whole array (a kernel folds only segments that it holds)");
   }
   if (shape.segment == 0 && Rule::neighbour == collective::Neighbour::partner) return 32;
   return static_cast<int>(shape.segment);

@@ -85,7 +85,7 @@ struct TensorTile {
   static constexpr int rows = Down * Strips * edge;
   static constexpr int cols = Across * Pairs * edge;
   static constexpr int depth = Slices * edge;  ///< k per stage
-  static_assert(Stages >= 2, "Tessera: one stage is read while others are on their way");
+  static_assert(Stages >= 2, "Tessera: one stage is read while others are in flight");
 };
 
 /// The tiles of c. Large is used if there are more tiles than all multiprocessors compute at once, otherwise Small,

@@ -83,7 +83,7 @@ struct WarpgroupTile {
   static constexpr int rows = Strips * collective::AnyWarpgroup::rows;
   static constexpr int cols = collective::AnyWarpgroup::cols;
   static constexpr int depth = collective::AnyWarpgroup::depth;  ///< k per stage
-  static_assert(Stages >= 3, "Tessera: one stage is multiplied, the one before may still be, others are on their way");
+  static_assert(Stages >= 3, "Tessera: one stage is multiplied, the one before may still be, others are in flight");
 };
 
 namespace detail {
@@ -293,8 +293,7 @@ class WarpgroupGemm
                       slices_,
                       collective::Divider(Form::b_transposed ? slices_ : across_),
                       b_.data()};
-    Kokkos::parallel_for(label_ + "::pack",
-                         over(exec, a_.size() + b_.size()),
+    Kokkos::parallel_for(label_ + "::pack", over(exec, a_.size() + b_.size()),
                          detail::PackFactors<Left, Right>{left, right, a_.size()});
   }
 

@@ -80,7 +80,7 @@ namespace tessera::kernels {
 template <int Terms, int Ahead = Terms == 2 ? 1 : 3, int Ring = Terms == 2 ? 5 : 2 * Ahead>
 struct WarpgroupTf32Tile {
   static_assert(Terms == 1 || Terms == 2, "Tessera: a factor has one or two terms");
-  static_assert(Ahead >= 1, "Tessera: a stage must be on its way while another is multiplied");
+  static_assert(Ahead >= 1, "Tessera: a stage must be in flight while another is multiplied");
   static constexpr int terms = Terms;
   static constexpr int ahead = Ahead;
   static constexpr int ring = Ring;

@@ -68,7 +68,7 @@ struct Roofs {
     if (one > times * other) text += (text.empty() ? "" : ", ") + what;
   };
   // Narrower floats are never slower. In the committed reports of CPUs and GPUs the ratios to copy are 0.7 to 1.5.
-  above(roofs.peak(DType::float64), roofs.peak(DType::float32), 1.15, "the peak of double is above that of float");
+  above(roofs.peak(DType::float64), roofs.peak(DType::float32), 1.15, "the double peak is above the float peak");
   double const copy = roofs.copy_bytes_per_second;
   above(roofs.read_bytes_per_second, copy, 2.5, "read bandwidth is far above copy");
   above(copy, roofs.read_bytes_per_second, 2.5, "read bandwidth is far below copy");

@@ -55,7 +55,7 @@ template <class Exec, class T>
 /// Throws Skip if the largest extent exceeds gemm's int.
 inline void needs_int_extents(std::initializer_list<std::size_t> extents) {
   if (std::max(extents) > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw Skip("an extent is no int (KokkosBlas::gemm counts with them)");
+    throw Skip("an extent above 2^31 - 1 (KokkosBlas::gemm counts in int)");
   }
 }
 

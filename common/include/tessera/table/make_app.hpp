@@ -419,7 +419,7 @@ class TypedRun final : public UntypedRun {
     if constexpr (PlannableOnRanks<Variant, Problem, Exec, T>) {
       plan_ = std::make_unique<Plan>(exec_, input_, part_);
     } else {
-      if (part_.ranks.count() > 1) throw Skip("it runs on one rank (those of level `ranks` run on several)");
+      if (part_.ranks.count() > 1) throw Skip("it runs on one rank (variants of level `ranks` run on several)");
       plan_ = std::make_unique<Plan>(exec_, input_);
     }
   }

@@ -13,7 +13,7 @@ class Tessera(ExecutableApplication):
     software_spec("tessera", pkg_spec="tessera", package_manager="spack*")
     required_package("tessera", package_manager="spack*")
 
-    # A line a row for the figures of merit, and all samples in the report.
+    # One line per row for the figures of merit, and all samples in the report.
     executable(
         "run",
         "tessera run {apps} {size_option} {size} --variant {variant} --space {space} --lines {options} "
@@ -26,7 +26,7 @@ class Tessera(ExecutableApplication):
     workload_variable(
         "size_option",
         default="--size",
-        description="--size: elements of all ranks together; --size-per-rank: of each",
+        description="--size: elements of all ranks together; --size-per-rank: elements per rank",
         workloads=["generated"],
     )
     # Ramble computes what it expands: 2^26 would be an exclusive or.
@@ -36,16 +36,16 @@ class Tessera(ExecutableApplication):
     workload_variable(
         "variant",
         default="all",
-        description="Variants; on several ranks only those of the level `ranks` run",
+        description="Variants; on several ranks only variants of level `ranks` run",
         workloads=["generated"],
     )
     workload_variable("space", default="all", description="Execution spaces", workloads=["generated"])
     workload_variable("options", default="", description="More options of tessera run", workloads=["generated"])
     environment_variable(
-        "OMP_NUM_THREADS", "{n_threads}", description="Threads of a rank, pinned one a core", workloads=["generated"]
+        "OMP_NUM_THREADS", "{n_threads}", description="Threads per rank, pinned one per core", workloads=["generated"]
     )
-    environment_variable("OMP_PROC_BIND", "spread", description="Threads stay where they are", workloads=["generated"])
-    environment_variable("OMP_PLACES", "cores", description="One thread a core", workloads=["generated"])
+    environment_variable("OMP_PROC_BIND", "spread", description="Threads do not move", workloads=["generated"])
+    environment_variable("OMP_PLACES", "cores", description="One thread per core", workloads=["generated"])
 
     archive_pattern("report.json")
 

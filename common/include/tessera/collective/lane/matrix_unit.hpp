@@ -75,7 +75,7 @@ inline constexpr int matrix_lanes =
 /// The common part of all units with `Lanes` lanes.
 template <int Lanes>
 struct AnyMatrixUnit {
-  static_assert(Lanes == 32 || Lanes == 64, "Tessera: matrix units are asked by warps of 32 or wavefronts of 64 lanes");
+  static_assert(Lanes == 32 || Lanes == 64, "Tessera: matrix units need warps of 32 or wavefronts of 64 lanes");
   static constexpr int lanes = Lanes;
   static constexpr int lines = Lanes / 4;
   static constexpr int rows = 16;

@@ -20,7 +20,7 @@ inline constexpr bool can_have_units_of_warps =
 template <ExecutionSpace Exec>
 Exec const& require_matrix_units(Exec const& exec) {
   if (!collective::has_matrix_units(exec)) {
-    throw Skip("matrix units (CUDA has them, from compute capability 8.0 on, and HIP on gfx90a and gfx942; " +
+    throw Skip("no matrix units (CUDA has them from compute capability 8.0, and HIP on gfx90a and gfx942; " +
                std::string(space_name<Exec>()) + " here does not)");
   }
   return exec;
@@ -30,7 +30,7 @@ Exec const& require_matrix_units(Exec const& exec) {
 template <ExecutionSpace Exec>
 Exec const& require_matrix_units_of_warps(Exec const& exec) {
   if (collective::matrix_lanes<Exec> != 32) {
-    throw Skip("matrix units of 32 lanes (those of " + std::string(space_name<Exec>()) + " have " +
+    throw Skip("no matrix units of 32 lanes (the units of " + std::string(space_name<Exec>()) + " have " +
                std::to_string(collective::matrix_lanes<Exec>) + ")");
   }
   return require_matrix_units(exec);

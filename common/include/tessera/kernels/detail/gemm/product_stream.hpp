@@ -138,7 +138,7 @@ template <class Exec, class T, class Shape, class Form = PlainProduct,
 class ProductStream : public ProductOfTiles<T, Form> {
   using Base = ProductOfTiles<T, Form>;
   static_assert(!Form::Load::changes, "Tessera: what is copied to scratch past the registers cannot change on the way");
-  static_assert(Shape::stages >= 2, "Tessera: one slice is multiplied while another one is on its way");
+  static_assert(Shape::stages >= 2, "Tessera: one slice is multiplied while another one is in flight");
   static_assert(Shape::groups == 1 || Shape::groups == 2, "Tessera: one or two groups of lanes share a slice");
 
  public:

@@ -39,14 +39,12 @@ void require_warpgroups([[maybe_unused]] Exec const& exec) {
 #if defined(KOKKOS_ENABLE_CUDA)
   if constexpr (std::same_as<Exec, Kokkos::Cuda>) {
     if (exec.cuda_device_prop().major == 9) {
-      Kokkos::parallel_reduce("tessera::ask_for_warpgroups",
-                              over(exec, 1),
-                              AskForWarpgroups<Kernel>{}, has);
+      Kokkos::parallel_reduce("tessera::ask_for_warpgroups", over(exec, 1), AskForWarpgroups<Kernel>{}, has);
     }
   }
 #endif
   if (has == 0) {
-    throw Skip("warpgroups (CUDA has them, for compute capability 9.0 in a build for 9.0a; " +
+    throw Skip("no warpgroups (CUDA has them for compute capability 9.0, in a build for 9.0a; " +
                std::string(space_name<Exec>()) + " here does not)");
   }
 }

@@ -228,7 +228,7 @@ TEST(Comparison, a_report_is_a_launch_of_what_its_command_asks_for) {
   EXPECT_EQ(copy.fewest_of_a_row, 5u);
   EXPECT_EQ(copy.most_of_a_row, 5u);
   EXPECT_TRUE(copy.warnings.empty());
-  EXPECT_TRUE(comparison_text(copy, false).starts_with("15 old launches, 15 new, 9 rows of 5 launches a side; "));
+  EXPECT_TRUE(comparison_text(copy, false).starts_with("15 old launches, 15 new, 9 rows of 5 launches per side; "));
   for (ComparedRow const& row : copy.rows) EXPECT_EQ(row.new_launches, 5u);
 
   // One report of a command is missing: its rows have fewer launches, but they are not errors.
@@ -239,8 +239,9 @@ TEST(Comparison, a_report_is_a_launch_of_what_its_command_asks_for) {
   EXPECT_EQ(four.fewest_of_a_row, 4u);
   ASSERT_EQ(four.warnings.size(), 1u);
   EXPECT_EQ(four.warnings.front(),
-            "3 of the rows have only 4 launches a side: take five or more, old and new in turns");
-  EXPECT_TRUE(comparison_text(four, false).starts_with("15 old launches, 14 new, 9 rows of 4 to 5 launches a side; "));
+            "3 of the rows have only 4 launches per side: take five or more, old and new in turns");
+  EXPECT_TRUE(
+      comparison_text(four, false).starts_with("15 old launches, 14 new, 9 rows of 4 to 5 launches per side; "));
 
   // One command lacks a row in one launch, one row failed in one launch, one row was skipped in one launch, and one
   // command is missing.
@@ -277,10 +278,18 @@ TEST(Comparison, where_threads_ran_is_said) {
   after[2].threads = "openmp 1 threads, processors 0, OMP_PROC_BIND=spread";
   Comparison const differ = compare(before, after, {});
   ASSERT_EQ(differ.warnings.size(), 1u);
-  EXPECT_EQ(differ.warnings.front(), "old and new launches differ in their threads, or in where these may run");
+  EXPECT_EQ(differ.warnings.front(), "old and new launches differ in their threads, or in the processors of these");
   std::string const text = comparison_text(differ, false);
   EXPECT_NE(text.find("\nold: openmp 2 threads, "), std::string::npos) << text;
   EXPECT_NE(text.find("\nnew: openmp 1 threads, processors 0, "), std::string::npos) << text;
+}
+
+TEST(Comparison, a_wide_interval_is_written_with_exponents) {
+  ComparedRow row;
+  row.time = {1, 1e-57, 1e57};
+  Comparison wide;
+  wide.rows.push_back(row);
+  EXPECT_NE(comparison_text(wide, true).find("  1.000  0.000..1.0e+57  "), std::string::npos);
 }
 
 TEST(Comparison, a_self_test_takes_every_order_of_neighbours) {

@@ -97,8 +97,8 @@ TEST(Study, presets) {
 TEST(Study, a_broken_file_is_said_in_one_message) {
   EXPECT_EQ(complaint(with("")), "none");
   std::vector<std::pair<std::string, std::string>> const cases{
-      {"{", "s.json (it is no JSON"},
-      {"[]", "no JSON object"},
+      {"{", "s.json (it is not JSON"},
+      {"[]", "not a JSON object"},
       {"{}", "its schema is not tessera-study/1"},
       {R"({"schema": "tessera-study/1"})", "it has no name"},
       {with(R"("size": 3)"), "unknown key `size`"},
