@@ -669,12 +669,12 @@ template <class Problem>
   app.distributed = Distributed<Problem>;
   if constexpr (Distributed<Problem>) {
     app.output_split = [](ParameterMap const& map) {
-      return Problem::output_split(detail::typed_parameters<Problem>(map));
+      return Problem::output_split(typed_parameters<typename Problem::Parameters>(map));
     };
   }
   if constexpr (detail::Reaches<Problem>) {
     app.reach = [](std::vector<Shape> const& shapes, ParameterMap const& map) {
-      ranks::Reach const reach = Problem::reach(shapes, detail::typed_parameters<Problem>(map));
+      ranks::Reach const reach = Problem::reach(shapes, typed_parameters<typename Problem::Parameters>(map));
       return std::max(reach.before, reach.behind);
     };
   }
