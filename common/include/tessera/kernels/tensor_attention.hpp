@@ -3,6 +3,16 @@
 /// Attention on matrix units (collective/lane/matrix_unit.hpp), with an online softmax between the two products. Scores
 /// and weights stay in registers.
 ///
+///     pack       q, k, v  -->  blocks of 16-bit terms in memory                     the first kernel
+///     ----------------------------------------------------------------------------------------------------
+///     load       queries  -->  registers, once                                      the second kernel
+///     load       a tile of keys and values  -->  scratch, some tiles ahead  <--+
+///     multiply   scores = queries x keys                                       |
+///     softmax    running maximum; weights = exp(scores - maximum)              |    for each tile
+///     multiply   total += weights x ones, sums += weights x values  -----------+
+///     merge      sums of the threads that share queries, through scratch
+///     store      out = sums / total
+///
 /// A factor is represented as a sum of bfloat16 numbers, its terms. With one term it is rounded to 8 bits. With three
 /// terms it keeps its 24 bits: x = high + middle + low, where each term is the bfloat16 nearest to the remainder after
 /// the previous terms. The product of two such factors is
@@ -320,12 +330,14 @@ struct AttendTiles {
       BlockPack const* const keys = arrived(team, lanes, copies, ring);
       std::size_t const left = key_count - tile * Tile::keys;
       int const count = left < Tile::keys ? static_cast<int>(left) : Tile::keys;
+      Value<C> scores[strips][2 * key_blocks];
+      multiply_keys(lanes, keys + of_part, own, scores);
       Value<A> weights[strips][key_blocks][terms];
-      make_weights(lanes, keys + of_part, count - part * key_blocks * Tile::edge, own, state, weights);
+      softmax(lanes, count - part * key_blocks * Tile::edge, scores, state, weights);
       BlockPack const* values = keys + Tile::packs_of_keys;
       if constexpr (Tile::steps == 2) values = arrived(team, lanes, copies, ring);
-      add_weights(lanes, weights, state);
-      add_values(lanes, values + of_part, weights, state);
+      multiply_ones(lanes, weights, state);
+      multiply_values(lanes, values + of_part, weights, state);
     }
     if constexpr (Tile::across > 1) merge_parts(team, lanes, part, reinterpret_cast<Floats*>(stages), state);
     if (part == 0) store(lanes, first_strip, state);
@@ -345,6 +357,8 @@ struct AttendTiles {
   // The running maximum before the first key. It is below all scores, but finite, because it is subtracted and, with
   // one term, multiplied.
   static constexpr float below_all = terms == 1 ? -0x1p100F : -0x1p120F;
+
+  // ---- load
 
   // The steps of tiles in scratch.
   struct Ring {
@@ -423,13 +437,162 @@ struct AttendTiles {
         first, second);
   }
 
-  // Computes the weights of this thread's keys of a tile; only the first `count` keys exist. Rescales the sums so far
-  // to the same running maximum.
-  KOKKOS_FUNCTION void make_weights(Lanes const& lanes, BlockPack const* keys, int count,
-                                    Value<A> const (&own)[strips][blocks][terms], State& state,
-                                    Value<A> (&weights)[strips][key_blocks][terms]) const {
-    Value<C> scores[strips][2 * key_blocks];
-    multiply_keys(lanes, keys, own, scores);
+  // ---- multiply
+
+  // The number of blocks of columns that are interleaved, so that no product waits for the previous one.
+  static constexpr int together = blocks % 2 == 0 && Tile::lanes <= 256 ? 2 : 1;
+
+  // Computes the scores of this thread's keys of a tile.
+  KOKKOS_FUNCTION void multiply_keys(Lanes const& lanes, BlockPack const* keys,
+                                     Value<A> const (&own)[strips][blocks][terms],
+                                     Value<C> (&scores)[strips][2 * key_blocks]) const {
+    if constexpr (terms == 1) {
+      TESSERA_UNROLL
+      for (int block = 0; block < blocks; ++block) {
+        Value<B> b[2 * key_blocks];
+        TESSERA_UNROLL
+        for (int k = 0; k < key_blocks; ++k) {
+          load(lanes, keys + (k * blocks + block) * Unit::lanes, b[2 * k], b[2 * k + 1]);
+        }
+        TESSERA_UNROLL
+        for (int panel = 0; panel < 2 * key_blocks; ++panel) {
+          TESSERA_UNROLL
+          for (int s = 0; s < strips; ++s) {
+            multiply(lanes, block == 0, own[s][block][0], b[panel], scores[s][panel]);
+          }
+        }
+      }
+    } else {
+      TESSERA_UNROLL
+      for (int block = 0; block < blocks; block += together) {
+        Value<C> sums[together][strips][2];
+        multiply_terms(lanes, keys, block, [&](int s, int, int i) -> auto const& { return own[s][block + i]; }, sums);
+        TESSERA_UNROLL
+        for (int i = 0; i < together; ++i) {
+          TESSERA_UNROLL
+          for (int s = 0; s < strips; ++s) {
+            for (int panel = 0; panel < 2; ++panel) {
+              if (block + i == 0) {
+                scores[s][panel] = sums[i][s][panel];
+              } else {
+                add(lanes, scores[s][panel], sums[i][s][panel]);
+              }
+            }
+          }
+        }
+      }
+      for (auto& of_strip : scores) {
+        for (Value<C>& score : of_strip) {
+          lanes.each(
+              [&](int, C& own_score) {
+                for (int i = 0; i < 4; ++i) own_score.at[i] *= factor;
+              },
+              score);
+        }
+      }
+    }
+  }
+
+  // Adds the weights to their totals.
+  KOKKOS_FUNCTION static void multiply_ones(Lanes const& lanes, Value<A> const (&weights)[strips][key_blocks][terms],
+                                            State& state) {
+    constexpr std::uint32_t two_ones = 0x3f80'3f80U;
+    auto const ones = lanes.template fill<B>(B{{two_ones, two_ones}});
+    Value<C> sums[strips];
+    TESSERA_UNROLL
+    for (int k = 0; k < key_blocks; ++k) {
+      TESSERA_UNROLL
+      for (int t = terms - 1; t >= 0; --t) {
+        TESSERA_UNROLL
+        for (int s = 0; s < strips; ++s) {
+          multiply(lanes, k == 0 && t == terms - 1, weights[s][k][t], ones, sums[s]);
+        }
+      }
+    }
+    TESSERA_UNROLL
+    for (int s = 0; s < strips; ++s) {
+      lanes.each(
+          [](int, OfRows& total, C const& more) {
+            total.at[0] += more.at[0];
+            total.at[1] += more.at[2];
+          },
+          state.total[s], sums[s]);
+    }
+  }
+
+  // Adds this thread's weighted values to the sums.
+  KOKKOS_FUNCTION static void multiply_values(Lanes const& lanes, BlockPack const* values,
+                                              Value<A> const (&weights)[strips][key_blocks][terms], State& state) {
+    TESSERA_UNROLL
+    for (int block = 0; block < blocks; block += together) {
+      Value<C> sums[together][strips][2];
+      multiply_terms(lanes, values, block, [&](int s, int k, int) -> auto const& { return weights[s][k]; }, sums);
+      TESSERA_UNROLL
+      for (int i = 0; i < together; ++i) {
+        TESSERA_UNROLL
+        for (int s = 0; s < strips; ++s) {
+          for (int panel = 0; panel < 2; ++panel) {
+            add(lanes, state.sums[s][2 * (block + i) + panel], sums[i][s][panel]);
+          }
+        }
+      }
+    }
+  }
+
+  // Multiplies all terms of `together` blocks of columns, small products first. `left(s, k, i)`: the terms by which
+  // strip s multiplies key block k of the i-th block.
+  template <class Left>
+  KOKKOS_FUNCTION static void multiply_terms(Lanes const& lanes, BlockPack const* packs, int block, Left const& left,
+                                             Value<C> (&sums)[together][strips][2]) {
+    TESSERA_UNROLL
+    for (int k = 0; k < key_blocks; ++k) {
+      Value<B> b[together][terms][2];
+      TESSERA_UNROLL
+      for (int i = 0; i < together; ++i) {
+        TESSERA_UNROLL
+        for (int t = 0; t < terms; ++t) {
+          load(lanes, packs + ((k * blocks + block + i) * terms + t) * Unit::lanes, b[i][t][0], b[i][t][1]);
+        }
+      }
+      TESSERA_UNROLL
+      for (int product = 0; product < Tile::products; ++product) {
+        auto const pair = Tile::pair(product);
+        TESSERA_UNROLL
+        for (int i = 0; i < together; ++i) {
+          TESSERA_UNROLL
+          for (int s = 0; s < strips; ++s) {
+            for (int panel = 0; panel < 2; ++panel) {
+              multiply(lanes, k == 0 && product == 0, left(s, k, i)[pair.of_a], b[i][pair.of_b][panel],
+                       sums[i][s][panel]);
+            }
+          }
+        }
+      }
+    }
+  }
+  // Begins a sum with a product, or adds the product to it.
+  KOKKOS_FUNCTION static void multiply(Lanes const& lanes, bool begins, Value<A> const& a, Value<B> const& b,
+                                       Value<C>& sum) {
+    if (begins) {
+      collective::multiply(Unit{}, lanes, sum, a, b);
+    } else {
+      collective::multiply_add(Unit{}, lanes, sum, a, b);
+    }
+  }
+  KOKKOS_FUNCTION static void add(Lanes const& lanes, Value<C>& sum, Value<C> const& more) {
+    lanes.each(
+        [](int, C& own, C const& other) {
+          for (int i = 0; i < 4; ++i) own.at[i] += other.at[i];
+        },
+        sum, more);
+  }
+
+  // ---- softmax
+
+  // Computes the weights, as terms, of scores of a tile's keys; only the first `count` keys exist. Rescales the sums so
+  // far to the same running maximum.
+  KOKKOS_FUNCTION void softmax(Lanes const& lanes, int count, Value<C> (&scores)[strips][2 * key_blocks], State& state,
+                               Value<A> (&weights)[strips][key_blocks][terms]) const {
     if (count < key_blocks * Tile::edge) leave_out(lanes, count, scores);
     follow(lanes, scores, state);
     TESSERA_UNROLL
@@ -457,119 +620,6 @@ struct AttendTiles {
         }
       }
     }
-  }
-
-  // Replaces scores by weights.
-  KOKKOS_FUNCTION void weigh(Lanes const& lanes, Value<OfRows> const& known, Value<C>& scores) const {
-    lanes.each(
-        [&](int, C& own, OfRows const& relative_to) {
-          for (int i = 0; i < 4; ++i) {
-            if constexpr (terms == 1) {  // one multiply-add and one exponential instruction
-              own.at[i] = collective::fast_exp2(Kokkos::fma(own.at[i], factor, -(relative_to.at[i / 2] * factor)));
-            } else {
-              own.at[i] = collective::exp_nonpositive(own.at[i] - relative_to.at[i / 2]);
-            }
-          }
-        },
-        scores, known);
-  }
-  // Returns the factor by which weights change when the running maximum is replaced. `change`: old minus new maximum,
-  // at most 0.
-  [[nodiscard]] KOKKOS_FUNCTION float weight_of(float change) const {
-    return terms == 1 ? collective::fast_exp2(change * factor) : collective::exp_nonpositive(change);
-  }
-
-  // The number of blocks of columns that are interleaved, so that no product waits for the previous one.
-  static constexpr int together = blocks % 2 == 0 && Tile::lanes <= 256 ? 2 : 1;
-
-  KOKKOS_FUNCTION void multiply_keys(Lanes const& lanes, BlockPack const* keys,
-                                     Value<A> const (&own)[strips][blocks][terms],
-                                     Value<C> (&scores)[strips][2 * key_blocks]) const {
-    if constexpr (terms == 1) {
-      TESSERA_UNROLL
-      for (int block = 0; block < blocks; ++block) {
-        Value<B> b[2 * key_blocks];
-        TESSERA_UNROLL
-        for (int k = 0; k < key_blocks; ++k) {
-          load(lanes, keys + (k * blocks + block) * Unit::lanes, b[2 * k], b[2 * k + 1]);
-        }
-        TESSERA_UNROLL
-        for (int panel = 0; panel < 2 * key_blocks; ++panel) {
-          TESSERA_UNROLL
-          for (int s = 0; s < strips; ++s) {
-            if (block == 0) {
-              collective::multiply(Unit{}, lanes, scores[s][panel], own[s][block][0], b[panel]);
-            } else {
-              collective::multiply_add(Unit{}, lanes, scores[s][panel], own[s][block][0], b[panel]);
-            }
-          }
-        }
-      }
-    } else {
-      TESSERA_UNROLL
-      for (int block = 0; block < blocks; block += together) {
-        Value<B> b[together][terms][2];
-        Value<C> sums[together][strips][2];
-        TESSERA_UNROLL
-        for (int i = 0; i < together; ++i) load_terms(lanes, keys + (block + i) * terms * Unit::lanes, b[i]);
-        TESSERA_UNROLL
-        for (int product = 0; product < Tile::products; ++product) {
-          auto const pair = Tile::pair(product);
-          TESSERA_UNROLL
-          for (int i = 0; i < together; ++i) {
-            TESSERA_UNROLL
-            for (int s = 0; s < strips; ++s) {
-              multiply_two(lanes, product == 0, own[s][block + i][pair.of_a], b[i][pair.of_b], sums[i][s]);
-            }
-          }
-        }
-        TESSERA_UNROLL
-        for (int i = 0; i < together; ++i) {
-          TESSERA_UNROLL
-          for (int s = 0; s < strips; ++s) {
-            for (int panel = 0; panel < 2; ++panel) {
-              if (block + i == 0) {
-                scores[s][panel] = sums[i][s][panel];
-              } else {
-                add(lanes, scores[s][panel], sums[i][s][panel]);
-              }
-            }
-          }
-        }
-      }
-      for (auto& of_strip : scores) {
-        for (Value<C>& score : of_strip) {
-          lanes.each(
-              [&](int, C& own_score) {
-                for (int i = 0; i < 4; ++i) own_score.at[i] *= factor;
-              },
-              score);
-        }
-      }
-    }
-  }
-
-  KOKKOS_FUNCTION static void load_terms(Lanes const& lanes, BlockPack const* block, Value<B> (&b)[terms][2]) {
-    TESSERA_UNROLL
-    for (int t = 0; t < terms; ++t) load(lanes, block + t * Unit::lanes, b[t][0], b[t][1]);
-  }
-  // Two neighbouring products: begins the sums, or adds to them.
-  KOKKOS_FUNCTION static void multiply_two(Lanes const& lanes, bool begins, Value<A> const& a, Value<B> const (&b)[2],
-                                           Value<C> (&sums)[2]) {
-    for (int panel = 0; panel < 2; ++panel) {
-      if (begins) {
-        collective::multiply(Unit{}, lanes, sums[panel], a, b[panel]);
-      } else {
-        collective::multiply_add(Unit{}, lanes, sums[panel], a, b[panel]);
-      }
-    }
-  }
-  KOKKOS_FUNCTION static void add(Lanes const& lanes, Value<C>& sum, Value<C> const& more) {
-    lanes.each(
-        [](int, C& own, C const& other) {
-          for (int i = 0; i < 4; ++i) own.at[i] += other.at[i];
-        },
-        sum, more);
   }
 
   // Excludes keys from `count` on, which do not exist.
@@ -645,71 +695,27 @@ struct AttendTiles {
     }
   }
 
-  KOKKOS_FUNCTION static void add_weights(Lanes const& lanes, Value<A> const (&weights)[strips][key_blocks][terms],
-                                          State& state) {
-    constexpr std::uint32_t two_ones = 0x3f80'3f80U;
-    auto const ones = lanes.template fill<B>(B{{two_ones, two_ones}});
-    Value<C> sums[strips];
-    TESSERA_UNROLL
-    for (int k = 0; k < key_blocks; ++k) {
-      TESSERA_UNROLL
-      for (int t = terms - 1; t >= 0; --t) {
-        TESSERA_UNROLL
-        for (int s = 0; s < strips; ++s) {
-          if (k == 0 && t == terms - 1) {
-            collective::multiply(Unit{}, lanes, sums[s], weights[s][k][t], ones);
-          } else {
-            collective::multiply_add(Unit{}, lanes, sums[s], weights[s][k][t], ones);
-          }
-        }
-      }
-    }
-    TESSERA_UNROLL
-    for (int s = 0; s < strips; ++s) {
-      lanes.each(
-          [](int, OfRows& total, C const& more) {
-            total.at[0] += more.at[0];
-            total.at[1] += more.at[2];
-          },
-          state.total[s], sums[s]);
-    }
-  }
-
-  KOKKOS_FUNCTION static void add_values(Lanes const& lanes, BlockPack const* values,
-                                         Value<A> const (&weights)[strips][key_blocks][terms], State& state) {
-    TESSERA_UNROLL
-    for (int block = 0; block < blocks; block += together) {
-      Value<C> sums[together][strips][2];
-      TESSERA_UNROLL
-      for (int k = 0; k < key_blocks; ++k) {
-        Value<B> b[together][terms][2];
-        TESSERA_UNROLL
-        for (int i = 0; i < together; ++i) {
-          load_terms(lanes, values + (k * blocks + block + i) * terms * Unit::lanes, b[i]);
-        }
-        TESSERA_UNROLL
-        for (int product = 0; product < Tile::products; ++product) {
-          auto const pair = Tile::pair(product);
-          TESSERA_UNROLL
-          for (int i = 0; i < together; ++i) {
-            TESSERA_UNROLL
-            for (int s = 0; s < strips; ++s) {
-              multiply_two(lanes, k == 0 && product == 0, weights[s][k][pair.of_a], b[i][pair.of_b], sums[i][s]);
+  // Replaces scores by weights.
+  KOKKOS_FUNCTION void weigh(Lanes const& lanes, Value<OfRows> const& known, Value<C>& scores) const {
+    lanes.each(
+        [&](int, C& own, OfRows const& relative_to) {
+          for (int i = 0; i < 4; ++i) {
+            if constexpr (terms == 1) {  // one multiply-add and one exponential instruction
+              own.at[i] = collective::fast_exp2(Kokkos::fma(own.at[i], factor, -(relative_to.at[i / 2] * factor)));
+            } else {
+              own.at[i] = collective::exp_nonpositive(own.at[i] - relative_to.at[i / 2]);
             }
           }
-        }
-      }
-      TESSERA_UNROLL
-      for (int i = 0; i < together; ++i) {
-        TESSERA_UNROLL
-        for (int s = 0; s < strips; ++s) {
-          for (int panel = 0; panel < 2; ++panel) {
-            add(lanes, state.sums[s][2 * (block + i) + panel], sums[i][s][panel]);
-          }
-        }
-      }
-    }
+        },
+        scores, known);
   }
+  // Returns the factor by which weights change when the running maximum is replaced. `change`: old minus new maximum,
+  // at most 0.
+  [[nodiscard]] KOKKOS_FUNCTION float weight_of(float change) const {
+    return terms == 1 ? collective::fast_exp2(change * factor) : collective::exp_nonpositive(change);
+  }
+
+  // ---- merge
 
   // The first of the threads that share queries adds the others' sums to its own.
   KOKKOS_FUNCTION void merge_parts(Member const& team, Lanes const& lanes, int part, Floats* slots,
@@ -767,6 +773,8 @@ struct AttendTiles {
       }
     }
   }
+
+  // ---- store
 
   KOKKOS_FUNCTION void store(Lanes const& lanes, std::size_t first_strip, State& state) const {
     TESSERA_UNROLL
