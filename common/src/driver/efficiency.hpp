@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,8 @@ class Efficiency {
     if (run.options.baseline.empty()) return;
     Facts const build = build_facts();
     auto const version = build.find("version");
-    baseline_.emplace(run.options.baseline, version == build.end() ? std::string() : version->second);
+    baseline_ =
+        std::make_unique<Baseline>(run.options.baseline, version == build.end() ? std::string() : version->second);
     run.report.system["baseline"] = run.options.baseline;
     if (run.ranks.count() == 1) {
       run.warn("--baseline: this run is on one rank, and has no efficiency");
@@ -88,7 +90,7 @@ class Efficiency {
   }
 
   RunState& run_;
-  std::optional<Baseline> baseline_;
+  std::unique_ptr<Baseline> baseline_;
 };
 
 }  // namespace tessera
