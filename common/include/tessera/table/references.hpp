@@ -19,8 +19,17 @@ void for_each_dtype(Body&& body) {
   });
 }
 
+namespace detail {
+
 template <class Problem, class T>
-concept RefersToPart = requires { &Problem::template reference_of_part<T>; };
+void append_references(std::vector<void (*)()>& all) {
+  all.push_back(reinterpret_cast<void (*)()>(&Problem::template reference<T>));
+  if constexpr (requires { &Problem::template reference_of_part<T>; }) {
+    all.push_back(reinterpret_cast<void (*)()>(&Problem::template reference_of_part<T>));
+  }
+}
+
+}  // namespace detail
 
 /// Compiles reference<T>, and reference_of_part<T> if the Problem has it, for each enabled dtype. Each reference.cpp
 /// ends with `template struct tessera::References<tessera::map::Map>;`.
@@ -29,12 +38,7 @@ struct References {
   /// Returns their addresses. Nothing needs them; they keep the compiler from leaving out a function.
   [[nodiscard]] static std::vector<void (*)()> addresses() {
     std::vector<void (*)()> all;
-    for_each_dtype<Problem>([&]<class T>() {
-      all.push_back(reinterpret_cast<void (*)()>(&Problem::template reference<T>));
-      if constexpr (RefersToPart<Problem, T>) {
-        all.push_back(reinterpret_cast<void (*)()>(&Problem::template reference_of_part<T>));
-      }
-    });
+    for_each_dtype<Problem>([&]<class T>() { detail::append_references<Problem, T>(all); });
     return all;
   }
 };
