@@ -62,8 +62,11 @@ class GivenFields final : public FieldSource {
 [[nodiscard]] std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedField> const& expected,
                                   int runs);
 
-/// Returns true if run_row reported a wrong result, and not an exception or a failed launch.
-[[nodiscard]] inline bool is_wrong_result(std::string const& outcome) { return outcome.starts_with("run "); }
+/// Returns true if run_row reported a wrong result or a write outside of it, and not another exception or a failed
+/// launch.
+[[nodiscard]] inline bool is_wrong_result(std::string const& outcome) {
+  return outcome.starts_with("run ") || outcome.starts_with("wrote outside of ");
+}
 
 /// Runs the row once and judges its result as the driver does. Returns an empty text, "skipped: why", why the row is
 /// weak, or the error. `flushes`: assumes that the row's atomics flush denormals, as some GPUs do.
