@@ -12,7 +12,7 @@
 #include "all_apps.hpp"
 #include "harness.hpp"
 
-#include <tessera/report/model.hpp>
+#include <tessera/study/model.hpp>
 
 namespace tessera {
 namespace {
