@@ -16,13 +16,15 @@ between them is replaced:
 app: the folder of the README if it is not said; space: needed if the reports have several; dtype: float; sizes: all; reports: the
 folder's *.json. With ratios= the reports that it names, our fastest rows beside libraries' (tests/compare); with scaling= rows on
 several ranks beside those of one (--baseline). A noisy row (the upper quartile of its samples exceeds 1.5 times the lower) is
-refused; with noisy=omitted the table has ~ in the place of its figure. Python's own library is enough. Exit code 2: a mistake, and
-nothing was written.
+refused; with noisy=omitted the table has ~ in the place of its figure. If the README has a table `| variant | step |`,
+variants come in its order, with their steps. Python's own library is enough. Exit code 2: a mistake, and nothing was
+written.
 """
 
 import argparse
 import difflib
 import glob
+import itertools
 import os
 import re
 import sys
@@ -58,14 +60,21 @@ def rewritten(path, root):
             raise UserError(f"{path}:{place} begins a table that does not end (no {END}); add that line")
         options = dict(word.split("=", 1) for word in begin["options"].split())
         try:
-            result += ["", *table(path, root, begin["folder"], options), "", END]
+            result += ["", *table(path, root, begin["folder"], options, steps_of(lines)), "", END]
         except UserError as error:
             raise UserError(f"{path}:{place}: {error}")
         place = end + 1
     return "\n".join(result)
 
 
-def table(readme, root, folder, options):
+def steps_of(lines):
+    """The ladder of a README: {variant: step} of its table `| variant | step | ...`."""
+    start = next((place for place, line in enumerate(lines) if line.startswith("| variant | step |")), len(lines))
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2 :])
+    return {cells[1].strip(" `"): cells[2].strip() for cells in (row.split("|") for row in rows)}
+
+
+def table(readme, root, folder, options, steps):
     """The lines between two marks."""
     known = ("app", "space", "dtype", "sizes", "reports", "ratios", "scaling", "noisy")
     unknown = set(options) - set(known)
@@ -128,16 +137,19 @@ def table(readme, root, folder, options):
         *dict.fromkeys(f"$ {report.command}" for report in mine),
         "```",
         "",
-        "| variant | " + " | ".join(map(series.size_name, sizes)) + " |",
-        "|---|" + "---:|" * len(sizes),
+        ("| step " if steps else "") + "| variant | " + " | ".join(map(series.size_name, sizes)) + " |",
+        ("|---" if steps else "") + "|---|" + "---:|" * len(sizes),
     ]
-    for variant in dict.fromkeys(point.variant for point in points):
+    ladder = list(steps)
+    variants = dict.fromkeys(point.variant for point in points)
+    for variant in sorted(variants, key=lambda name: ladder.index(name) if name in steps else len(ladder)):
         cells = []
         for size in sizes:
             point = next((p for p in points if (p.variant, p.case.size) == (variant, size)), None)
             cells.append(_cell(point) if point else "")
         if any(cells):
-            lines.append(f"| `{variant}` | " + " | ".join(cells) + " |")
+            step = f"| {steps.get(variant, 'peer')} " if steps else ""
+            lines.append(f"{step}| `{variant}` | " + " | ".join(cells) + " |")
     if omit_noisy:
         lines += ["", "`~`: no figure, since the upper quartile of the samples exceeds 1.5 times the lower."]
     return lines

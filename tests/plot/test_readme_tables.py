@@ -69,6 +69,15 @@ class Tables(unittest.TestCase):
         self.run_script()
         self.assertEqual(self.text(), text)
 
+    def test_variants_in_the_order_of_the_ladder(self):
+        ladder = ["| variant | step | use |", "|---|---|---|", "| `vector` | registers | |", "| `other` | ranks | |"]
+        write(os.path.dirname(self.readme), "README.md", "\n".join([*ladder, "", MARK, "<!-- end of figures -->", ""]))
+        self.assertEqual(self.run_script()[0], 0)
+        self.assertIn("| step | variant | 2^20 | 2^24 |\n|---|---|---:|---:|\n"
+                      "| registers | `vector` | 100 (100%) | 100 (100%) |\n"
+                      "| peer | `range` | 50.0 (50%) | 50.0 (50%) |\n", self.text())  # fmt: skip
+        self.assertEqual(self.run_script("--check")[0], 0)
+
     def test_a_typed_figure_is_seen(self):
         self.write_readme()
         self.run_script()

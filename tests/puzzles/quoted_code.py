@@ -74,9 +74,9 @@ def renewed(readme, folder, write):
         except (OSError, ValueError) as error:
             complaints.append(f"{block['path']} {getattr(error, 'strerror', None) or error}")
             return block[0]
+        if not write and code != block["code"]:
+            complaints.append(f"{block['path']} has {block['name']} in other words; give --write")
         if not write:
-            if code != block["code"]:
-                complaints.append(f"{block['path']} has {block['name']} in other words (quoted_code.py --write mends it)")
             return block[0]
         return f"<!-- code: {block['path']} {block['name']} -->\n{code}<!-- end of code -->"
 
