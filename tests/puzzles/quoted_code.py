@@ -11,6 +11,7 @@ A block stands in apps/<app>/README.md between two comments; what is between the
 
 The file is relative to the mini-app. A label stands for the statement that begins at the Kokkos::parallel_for, _reduce
 or _scan with that label and ends with its `);`. A function's name, such as `run` or `operator()`, stands for its body.
+More words after them choose the first statement in it that begins so: `for (std::size_t step`.
 The README of a mini-app with lessons (VariantInfo::lesson) quotes at least one of them.
 
 Exit code: 0 all well, 1 one line per complaint.
@@ -24,10 +25,13 @@ import sys
 import textwrap
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-BLOCK = re.compile(r"^<!-- code: (?P<path>\S+) (?P<name>\S+) -->\n(?P<code>.*?)^<!-- end of code -->$", re.M | re.S)
+BLOCK = re.compile(
+    r"^<!-- code: (?P<mark>(?P<path>\S+) (?P<name>\S+)(?: (?P<first>\S.*?))?) -->\n(?P<code>.*?)^<!-- end of code -->$",
+    re.M | re.S,
+)
 MARK = re.compile(r"^<!-- (?:code\b|end of code)", re.M)
 # Comments and strings hide brackets.
-TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|(?<!\w)'(?:\\.|[^'\\])+'|[(){}]", re.S)
+TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|(?<!\w)'(?:\\.|[^'\\])+'|[(){};]", re.S)
 
 
 def read(*parts):
@@ -35,32 +39,34 @@ def read(*parts):
         return file.read()
 
 
-def end_of(text, begin):
-    """Returns the index after the bracket that closes the first one behind `begin`."""
+def statement(text, begin):
+    """Returns the lines of the statement or function that has `begin` in its first line."""
     depth = 0
     for token in TOKEN.finditer(text, begin):
-        depth += token[0] in ("(", "{")
-        depth -= token[0] in (")", "}")
-        if depth == 0 and token[0] in (")", "}"):
-            return token.end()
-    raise ValueError("has a bracket that nothing closes")
+        depth += (token[0] in ("(", "{")) - (token[0] in (")", "}"))
+        if depth == 0 and token[0] in ("}", ";"):
+            end = token.end() + (text[token.end() :].startswith(";"))
+            return textwrap.dedent(text[text.rfind("\n", 0, begin) + 1 : end])
+    raise ValueError("ends within a statement")
 
 
-def quoted(text, name):
-    """Returns the statement with the label `name`, or the body of the function `name`. Throws ValueError."""
+def quoted(text, name, first=None):
+    """Returns what a mark stands for. Throws ValueError."""
     if "::" in name:
         found = list(re.finditer(r"\bKokkos::parallel_(?:for|reduce|scan)\(\s*\"%s\"" % re.escape(name), text))
     else:
         found = list(re.finditer(r"(?<![\w.:])%s(?=\([^;{}]*\{$)" % re.escape(name), text, re.M))
     if len(found) != 1:
         raise ValueError(f"has {len(found)} of {name}, not 1")
-    begin = found[0].start()
-    if "::" in name:
-        begin, end = text.rindex("\n", 0, begin) + 1, text.index(";", end_of(text, begin)) + 1
-    else:
-        begin = text.index("{\n", end_of(text, begin))
-        begin, end = begin + 2, text.rindex("\n", 0, end_of(text, begin))
-    return textwrap.dedent(text[begin:end])
+    code = statement(text, found[0].start())
+    if "::" not in name:
+        code = textwrap.dedent(code[code.index("{\n") + 2 : code.rindex("\n")])
+    if first:
+        inner = re.search(r"^ *%s" % re.escape(first), code, re.M)
+        if not inner:
+            raise ValueError(f"has no statement `{first}` in {name}")
+        code = statement(code, inner.end() - len(first))
+    return code
 
 
 def renewed(readme, folder, write):
@@ -70,7 +76,7 @@ def renewed(readme, folder, write):
     def renew(block):
         files.append(block["path"])
         try:
-            code = f"```cpp\n{quoted(read(folder, block['path']), block['name'])}\n```\n"
+            code = f"```cpp\n{quoted(read(folder, block['path']), block['name'], block['first'])}\n```\n"
         except (OSError, ValueError) as error:
             complaints.append(f"{block['path']} {getattr(error, 'strerror', None) or error}")
             return block[0]
@@ -78,11 +84,11 @@ def renewed(readme, folder, write):
             complaints.append(f"{block['path']} has {block['name']} in other words; give --write")
         if not write:
             return block[0]
-        return f"<!-- code: {block['path']} {block['name']} -->\n{code}<!-- end of code -->"
+        return f"<!-- code: {block['mark']} -->\n{code}<!-- end of code -->"
 
     text, blocks = BLOCK.subn(renew, readme)
     if len(MARK.findall(readme)) != 2 * blocks:
-        complaints.append("has a mark without its other half (`<!-- code: FILE NAME -->`, `<!-- end of code -->`)")
+        complaints.append("has a mark without its other half (`<!-- code: FILE NAME -->` or `<!-- end of code -->`)")
     return text, files, complaints
 
 

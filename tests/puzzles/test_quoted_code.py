@@ -109,6 +109,15 @@ class Quotations(unittest.TestCase):
         self.write("README.md", page(last, "tessera::map::range::sum"))
         self.assertEqual(self.run_it()[0], 0)
 
+    def test_a_statement_in_a_kernel(self):
+        self.write("README.md", page("out(i) = '(' + \")\";", "tessera::map::range::add out(i)"))
+        self.assertEqual(self.run_it()[0], 0)
+        self.write("README.md", page("", "run Kokkos::parallel_for"))
+        self.assertEqual(self.run_it("--write")[0], 0)
+        self.assertEqual(self.readme(), page(LOOP, "run Kokkos::parallel_for"))
+        self.write("README.md", page("", "run for (int i"))
+        self.complains("variants/range.cpp has no statement `for (int i` in run")
+
 
 if __name__ == "__main__":
     unittest.main()
