@@ -71,7 +71,8 @@ def steps_of(lines):
     """The ladder of a README: {variant: step} of its table `| variant | step | ...`."""
     start = next((place for place, line in enumerate(lines) if line.startswith("| variant | step |")), len(lines))
     rows = itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2 :])
-    return {cells[1].strip(" `"): cells[2].strip() for cells in (row.split("|") for row in rows)}
+    cells = (row.split("|") for row in rows)
+    return {name: step.strip() for _, names, step, *_ in cells for name in re.findall(r"`(\w+)`", names)}
 
 
 def table(readme, root, folder, options, steps):

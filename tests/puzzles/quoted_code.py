@@ -11,7 +11,7 @@ A block stands in apps/<app>/README.md between two comments; what is between the
 
 The file is relative to the mini-app. A label stands for the statement that begins at the Kokkos::parallel_for, _reduce
 or _scan with that label and ends with its `);`. A function's name, such as `run` or `operator()`, stands for its body.
-More words after them choose the first statement in it that begins so: `for (std::size_t step`.
+More words after them choose the first statement inside that begins so: `for (std::size_t step`.
 The README of a mini-app with lessons (VariantInfo::lesson) quotes at least one of them.
 
 Exit code: 0 all well, 1 one line per complaint.
@@ -26,7 +26,8 @@ import textwrap
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 BLOCK = re.compile(
-    r"^<!-- code: (?P<mark>(?P<path>\S+) (?P<name>\S+)(?: (?P<first>\S.*?))?) -->\n(?P<code>.*?)^<!-- end of code -->$",
+    r"^<!-- code: (?P<mark>(?P<path>\S+) (?P<name>\S+)(?: (?P<first>\S[^\n]*?))?) -->\n"
+    r"(?P<code>.*?)^<!-- end of code -->$",
     re.M | re.S,
 )
 MARK = re.compile(r"^<!-- (?:code\b|end of code)", re.M)
@@ -44,7 +45,7 @@ def statement(text, begin):
     depth = 0
     for token in TOKEN.finditer(text, begin):
         depth += (token[0] in ("(", "{")) - (token[0] in (")", "}"))
-        if depth == 0 and token[0] in ("}", ";"):
+        if depth == 0 and token[0] in ("}", ";") and not re.match(r"\s*else\b", text[token.end() :]):
             end = token.end() + (text[token.end() :].startswith(";"))
             return textwrap.dedent(text[text.rfind("\n", 0, begin) + 1 : end])
     raise ValueError("ends within a statement")
@@ -62,7 +63,7 @@ def quoted(text, name, first=None):
     if "::" not in name:
         code = textwrap.dedent(code[code.index("{\n") + 2 : code.rindex("\n")])
     if first:
-        inner = re.search(r"^ *%s" % re.escape(first), code, re.M)
+        inner = re.compile(r"^ *%s" % re.escape(first), re.M).search(code, 1)
         if not inner:
             raise ValueError(f"has no statement `{first}` in {name}")
         code = statement(code, inner.end() - len(first))

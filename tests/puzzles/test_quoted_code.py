@@ -112,9 +112,13 @@ class Quotations(unittest.TestCase):
     def test_a_statement_in_a_kernel(self):
         self.write("README.md", page("out(i) = '(' + \")\";", "tessera::map::range::add out(i)"))
         self.assertEqual(self.run_it()[0], 0)
-        self.write("README.md", page("", "run Kokkos::parallel_for"))
+        either = "if (exec) {\n  f();\n} else {\n  g();\n}"
+        self.write("variants/range.cpp", SOURCE.replace(", Sum{}, total);", f");\n{either}"))
+        self.write("README.md", page("", "run if (exec)"))
         self.assertEqual(self.run_it("--write")[0], 0)
-        self.assertEqual(self.readme(), page(LOOP, "run Kokkos::parallel_for"))
+        self.assertEqual(self.readme(), page(either, "run if (exec)"))
+        self.write("README.md", page() + page("", "run if (exec)"))
+        self.assertEqual(self.run_it("--write"), (0, "2 quotations, 0 complaints\n"))
         self.write("README.md", page("", "run for (int i"))
         self.complains("variants/range.cpp has no statement `for (int i` in run")
 
