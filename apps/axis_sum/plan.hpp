@@ -25,7 +25,7 @@ class SumPlan : public KernelPlan<Kernel> {
   {
     int const chunks = this->chunks();
     std::string const count = std::to_string(chunks) + (chunks == 1 ? " chunk" : " chunks");
-    if (axis == 1) return count + " a row";
+    if (axis == 1) return count + " per row";
     return count + (chunks == 1 ? " of rows: 1 launch" : " of rows: 2 launches");
   }
 };

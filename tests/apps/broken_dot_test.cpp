@@ -105,6 +105,7 @@ struct BrokenTrees {
     total.store(exec, out.out);
   }
   static constexpr bool deterministic = false;
+  static constexpr bool atomic_sums = true;
 };
 
 TEST(BrokenDot, TreeIsRightWithoutAMistake) { testing::expect_right<Dot>(BrokenTrees<TreeMistake::none>{}, 10007, {}); }

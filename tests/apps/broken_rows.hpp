@@ -8,6 +8,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -32,8 +33,8 @@ template <class Call>
   requires(!Call::deterministic)
 inline constexpr bool is_deterministic<Call> = false;
 
-/// A variant whose Plan is a copy of a callable `(exec, input, output)`, with its outputs() and reduced_precision() if
-/// it has them.
+/// A variant whose Plan is a copy of a callable `(exec, input, output)`, with its outputs(), reduced_precision() and
+/// atomic_sums if it has them.
 template <class Problem, class Call>
 struct Calling {
   static constexpr VariantInfo info{.name = "callable", .summary = "a test's", .deterministic = is_deterministic<Call>};
@@ -75,14 +76,17 @@ void expect_caught(Wrong const& wrong, std::size_t size, ParameterMap const& giv
                    int runs = 1, Where where = Where::everywhere) {
   App const app = make_app<Problem>({rows_of<Problem>(wrong)});
   ASSERT_FALSE(app.rows.empty());
+  int tried = 0;
   for (Row const& row : app.rows) {
     if (!is_wanted(row)) continue;
     if (where == Where::hosts && (!is_host_space(row.space) || row.space == "serial")) continue;
+    ++tried;
     auto const problem_case = app.generate(row.dtype, size, 1, with_defaults(app, given));
     std::string const outcome = run_row(row, *problem_case, problem_case->reference(), runs);
     EXPECT_TRUE(is_wrong_result(outcome) && outcome.find(message) != std::string::npos)
         << name_of(app, row) << " of " << size << ": " << (outcome.empty() ? "passed" : outcome);
   }
+  EXPECT_TRUE(tried > 0 || where == Where::hosts || std::getenv("TESSERA_TEST_SPACE") != nullptr) << "no row was run";
 }
 
 /// Expects run_row to report nothing for each row of a callable or variant on a random input: a test's kernel must be

@@ -62,27 +62,28 @@ class Cases {
       most_bytes_ = bytes;
     }
     // Other users of the machine may need the memory.
-    constexpr double much = 0x1p32;
     if (most_bytes_ < much || !run_.ranks.first()) return;
     std::cerr << run_.command.program << ": " << one_line(describe(*largest)) << " takes up to "
               << format_bytes(most_bytes_) << " of host memory (" << format_bytes(free_host_bytes()) << " are free)"
               << std::endl;
   }
 
-  /// Reads the files of all cases but the first, so that mistakes in them are reported before the first row. Keeps what
-  /// fits beside the largest case; the rest is read again. Throws UserError. On one rank only.
+  /// Reads several files in order, so that mistakes in them are reported before the first row. Keeps the first, and what
+  /// fits into 4 GiB beside the largest case; the rest is read again. Throws UserError. On one rank only.
   void read_files() {
-    double room = free_host_bytes() / 1.5 - most_bytes_;
+    auto const has_file = [](PlannedCase const& planned) { return !planned.path.empty() && !planned.same_input; };
+    if (std::ranges::count_if(run_.plan.cases, has_file) < 2) return;
+    double room = std::min(much, free_host_bytes() / 1.5 - most_bytes_);
     for (PlannedCase const& planned : run_.plan.cases) {
       bool const is_first = &planned == &run_.plan.cases.front();
-      if (is_first || planned.path.empty() || planned.same_input || interrupted()) continue;
+      if (!has_file(planned) || interrupted()) continue;
       bool const was_open = planned.file->is_open();
       try {
         Source source = read(planned);
         Footprint const& of = planned.footprint;
         double const bytes = of.input_bytes + (planned.has_expected ? of.output_bytes : 0.0);
-        if (bytes <= room) {
-          room -= bytes;
+        if (is_first || bytes <= room) {
+          if (!is_first) room -= bytes;  // its case is about to run: it is in most_bytes_
           sources_.emplace(&planned, std::move(source));
         }
       } catch (UserError const& mistake) {
@@ -128,6 +129,7 @@ class Cases {
     std::vector<HostField> expected;
   };
   static constexpr double long_reference = 10;  // seconds
+  static constexpr double much = 0x1p32;        // bytes
 
   // Returns the bytes of host memory that a case needs.
   [[nodiscard]] double checked_memory(PlannedCase const& planned) const {

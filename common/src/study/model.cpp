@@ -72,6 +72,10 @@ double rounds(double ranks) { return std::ceil(std::log2(ranks)); }
 
 // A table that every rank has whole needs no communication.
 Pattern pattern_of(ModelCase const& c) {
+  // One segment of everything: the ranks exchange totals, no elements.
+  Shape const& shared = c.input.at(c.traffic.field);
+  bool const is_one = c.traffic.pattern == Pattern::segments && !shared.empty() && c.reach >= shared.front();
+  if (is_one) return Pattern::totals;
   if (c.traffic.pattern != Pattern::table_rows) return c.traffic.pattern;
   auto const table = c.parameters.find("table");
   bool const in_rows = table != c.parameters.end() && table->second == ParameterValue(std::string("rows"));

@@ -1042,6 +1042,7 @@ TEST_F(Driver, a_mistake_in_one_of_several_files_names_it) {
   write_case<float>("long.h5", {0}, {}, {{"op", std::string(300, 'm')}});
   auto const mistake = [&](std::string const& file, std::string const& message) {
     expect_mistake(run({"good"}, {"--input", path("ok.h5"), path(file)}), "fake: " + path(file) + ": " + message);
+    expect_mistake(run({"good"}, {"--input", path(file), path("ok.h5")}), "fake: " + path(file) + ": " + message);
   };
   mistake("pair.h5", "--exclusive with --op max (no such case)");
   mistake("large.h5", "c = 1e+300 does not fit");

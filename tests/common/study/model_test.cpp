@@ -121,6 +121,18 @@ TEST(Model, what_ranks_say_of_a_table_in_rows) {
   }
 }
 
+// A segment that ranks cut is exchanged with the neighbours. One segment of everything (--segment 0) is not: each rank
+// sends its total.
+TEST(Model, one_segment_of_everything_is_exchanged_as_totals) {
+  ModelCase c = dot(1 << 30);
+  c.traffic = {.pattern = Traffic::Pattern::segments};
+  c.reach = 31;
+  EXPECT_EQ(talk_of(c, 2)->bytes, 2 * 31 * 4.0);
+  c.reach = 1 << 30;
+  EXPECT_EQ(talk_of(c, 2)->bytes, 4.0);
+  EXPECT_EQ(talk_of(c, 2)->by, "totals of all");
+}
+
 TEST(Model, machines_are_read_from_reports) {
   auto const two = read_machines(data_folder + "nvidia-h200-x2/two-2p28-each.json");
   // The report adds up the roofs of two ranks; each rank has half.
