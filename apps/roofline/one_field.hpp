@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What a Plan reports: the one field that it writes, and its work.
+/// The base of a Plan that writes one field: it reports the field and the work.
 
 #include <algorithm>
 #include <cstddef>

@@ -91,7 +91,7 @@ struct VariantInfo {
   int unit_products = 1;  ///< products of the unit per product of the result: the roof is the unit's peak divided by it
 };
 
-/// What a mini-app's variant `distributed` exchanges between ranks: the model of study/model.hpp predicts its time.
+/// The data that a mini-app's variant `distributed` exchanges between ranks. study/model.hpp predicts the time from it.
 struct Traffic {
   enum class Pattern : std::uint8_t {
     unknown,     ///< nothing is predicted

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What products by warpgroups share: which code and devices have warpgroups, and how a lane stores its sums.
+/// Shared by products on warpgroups: the check that code and device have warpgroups, and the store of a lane's sums.
 
 #include <Kokkos_Core.hpp>
 
