@@ -525,6 +525,13 @@ TEST_F(CommandLine, a_study_of_the_real_program_is_done_once) {
   EXPECT_EQ(first.last_line(), "TESSERA study steps=4 done=4 before=0 failed=0 rows_failed=0");
   EXPECT_TRUE(has(first.out, "  predicted map 2^10 float "));
   EXPECT_TRUE(has(first.out, " times the prediction"));
+  std::ifstream predictions(path("sizes/predictions.csv"));
+  std::string line;
+  ASSERT_TRUE(std::getline(predictions, line));
+  EXPECT_EQ(line, "app,size,dtype,space,ranks,predicted_seconds,bound,measured_seconds,variant,noisy");
+  std::size_t lines = 0;
+  for (; std::getline(predictions, line); ++lines) EXPECT_TRUE(line.starts_with("map,")) << line;
+  EXPECT_EQ(lines, 4U);
   json const written = report("sizes/map-2p12-r1-range-2.json");
   EXPECT_EQ(written["input"][0]["size"], 4096);
   // The report must contain the values that the study requests.

@@ -250,8 +250,9 @@ std::size_t failed_rows(Json const& report) {
 // For each forecast, the ratio of its fastest verified row (noisy rows last) to the prediction.
 struct Errors {
   std::vector<std::pair<double, std::string>> ratios;
+  std::ostringstream csv;  // a line for each ratio
 
-  std::string add(std::vector<Forecast> const& forecasts, Json const& report) {
+  std::string add(Step const& step, std::vector<Forecast> const& forecasts, Json const& report) {
     std::string text;
     std::size_t lines = 0;
     for (Forecast const& forecast : forecasts) {
@@ -274,6 +275,9 @@ struct Errors {
       if (std::isnan(fastest)) continue;
       double const ratio = fastest / forecast.predicted.seconds();
       ratios.emplace_back(ratio, forecast.words() + " " + variant);
+      csv << forecast.app << ',' << forecast.size << ',' << name_of(forecast.dtype) << ',' << forecast.space << ','
+          << step.ranks << ',' << forecast.predicted.seconds() << ',' << forecast.predicted.bound() << ',' << fastest
+          << ',' << variant << ',' << noisy << '\n';
       if (++lines <= most_lines) {
         text += "  measured  " + forecast.words() + ": " + (noisy ? std::string(noise_mark) : "") +
                 format_seconds(fastest) + " by " + variant + ", " + format_number(ratio) + " times the prediction\n";
@@ -373,7 +377,7 @@ class Runner {
       if (old.why_not.empty()) {
         ++before_;
         failed_rows_ += failed_rows(old.report);
-        (void)errors_.add(forecasts, old.report);
+        (void)errors_.add(step, forecasts, old.report);
         continue;
       }
       std::cout << of << ": " << command_text(step, roofs_of(step)) << "\n";
@@ -517,7 +521,7 @@ class Runner {
     std::size_t const bad = failed_rows(found.report);
     failed_rows_ += bad;
     ++done_;
-    std::cout << threads_of(step, found.report) << errors_.add(forecasts, found.report);
+    std::cout << threads_of(step, found.report) << errors_.add(step, forecasts, found.report);
     if (bad > 0) std::cout << "  " << count(bad, "row", "rows") << " FAILED: see " << base.string() << ".txt\n";
     std::cout << std::flush;
     return "";
@@ -548,11 +552,22 @@ class Runner {
             "two builds: " + this_program_ + " compare " + quoted(folder_) + " FOLDER-OF-THE-OTHER"};
   }
 
+  // All predictions beside the measurements; the output shows the first of each launch.
+  void write_predictions() const {
+    if (errors_.ratios.empty()) return;
+    std::string const path = (fs::path(folder_) / "predictions.csv").string();
+    std::ofstream file(path);
+    file << "app,size,dtype,space,ranks,predicted_seconds,bound,measured_seconds,variant,noisy\n" << errors_.csv.str();
+    file.close();
+    std::cout << (file ? "predictions: " : "warning: cannot write ") << path << "\n";
+  }
+
   int end() {
     if (interrupted()) {
       std::cout << "interrupted; the same command goes on from there\n";
     } else {
       std::cout << errors_.summary();
+      write_predictions();
       for (std::string const& line : look_at()) std::cout << line << "\n";
     }
     std::cout << "TESSERA study steps=" << steps_.size() << " done=" << done_ << " before=" << before_
