@@ -10,6 +10,7 @@
 
 namespace tessera::softmax {
 
+/// \tparam axis cols, or rows for all others
 /// \tparam Kernel constructed from (exec, rows, columns, team, label)
 template <class Variant, Axis axis, class Exec, class T, class Kernel>
 class SoftmaxPlan : public Kernel {
@@ -24,8 +25,10 @@ class SoftmaxPlan : public Kernel {
  private:
   template <class Groups>
   SoftmaxPlan(Exec const& exec, Softmax::Parameters const& parameters, Groups const& x)
-      : Kernel((needs_axis(parameters, axis, Variant::info.name), exec), x.extent(0), x.extent(1), parameters.team,
-               "tessera::softmax::" + std::string(Variant::info.name)) {}
+      : Kernel((axis == Axis::cols ? needs_axis(parameters, {Axis::cols}, Variant::info.name)
+                                   : needs_axis(parameters, {Axis::all, Axis::rows}, Variant::info.name),
+                exec),
+               x.extent(0), x.extent(1), parameters.team, "tessera::softmax::" + std::string(Variant::info.name)) {}
 };
 
 }  // namespace tessera::softmax

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -122,10 +123,17 @@ template <class V>
                                                                one ? matrix.size() : matrix.extent(1));
 }
 
-/// Throws Skip if the groups are columns and the variant is for rows, or the reverse.
-inline void needs_axis(Softmax::Parameters const& parameters, Axis axis, std::string_view variant) {
-  if ((parameters.axis == Axis::cols) == (axis == Axis::cols)) return;
-  throw Skip(std::string(variant) + (axis == Axis::cols ? " is for --axis cols" : " is for --axis all and rows"));
+/// Throws Skip if the variant is not for the groups of this case: for any but `axes`.
+inline void needs_axis(Softmax::Parameters const& parameters, std::initializer_list<Axis> axes,
+                       std::string_view variant) {
+  std::string names;
+  for (Axis const axis : axes) {
+    if (axis == parameters.axis) return;
+    names += (names.empty() ? "" : " and ") + std::string(axis == Axis::all    ? "all"
+                                                          : axis == Axis::rows ? "rows"
+                                                                               : "cols");
+  }
+  throw Skip(std::string(variant) + " is for --axis " + names);
 }
 
 }  // namespace tessera::softmax

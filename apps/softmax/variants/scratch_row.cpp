@@ -25,7 +25,7 @@ struct ScratchRow {
     using Input = InputOn<Softmax, Exec, T>;
 
     Plan(Exec const& exec, Input const& input) : threads_(kernels::team_size(exec, input.parameters.team)) {
-      needs_axis(input.parameters, Axis::rows, "scratch_row");
+      needs_axis(input.parameters, {Axis::all, Axis::rows}, "scratch_row");
       auto const x = groups_of(input.x, input.parameters);
       kernels::require_scratch<Exec>(2 * sizeof(T) * x.extent(1) + 128);
       league_ = league_of(x.size() == 0 ? 0 : x.extent(0));

@@ -264,6 +264,12 @@ TEST_F(Driver, the_speedup_is_over_the_first_variant) {
   EXPECT_EQ(found[1], "1");
   EXPECT_NEAR(std::stod(found[2]), row(0)["seconds"].get<double>() / row(1)["seconds"].get<double>(), 1e-12);
   EXPECT_EQ(found[3], "");  // it failed and has no time
+  // If the case skips the first variant, the next one is the reference.
+  (void)run({"skips", "good", "honest"}, {"--csv", path("rows.csv")});
+  found = speedups();
+  EXPECT_EQ(found.at(1), "");
+  EXPECT_EQ(found.at(2), "1");
+  EXPECT_NEAR(std::stod(found.at(3)), row(1)["seconds"].get<double>() / row(2)["seconds"].get<double>(), 1e-12);
   // Without the first variant there is no reference time.
   (void)run({"good", "honest"}, {"--csv", path("rows.csv"), "--variant", "honest"});
   EXPECT_EQ(speedups().at(1), "");

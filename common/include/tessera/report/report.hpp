@@ -101,8 +101,8 @@ struct RowReport {
   std::size_t unchecked = 0;  ///< elements that the reference says nothing about
   std::string note;
   RanksReport ranks;
-  /// Speedup over the mini-app's first variant on the same space. Unknown if that variant was not timed before, or does
-  /// other work.
+  /// Speedup over the mini-app's first variant on the same space, or over the next if the case skips that. Unknown if
+  /// that variant was not timed before, or does other work.
   double speedup = unknown;
   bool noisy_speedup = false;  ///< this row or the first variant's row is noisy
 
