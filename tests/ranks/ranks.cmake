@@ -1,5 +1,5 @@
-# On 1, 2, 3, 4 and 7 ranks the layer and its rows; on 2, 7, 16 and 64 the program as a user starts it. programs.txt names the
-# mini-apps that the tests here need.
+# On 1, 2, 3, 4 and 7 ranks the layer and its rows; on 2, 7, 16 and 64 the program as a user starts it. programs.txt
+# names the mini-apps that the tests here need.
 
 # Root, and more ranks than processors, are what Open MPI wants to be told of.
 execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE version ERROR_VARIABLE version)
@@ -13,7 +13,8 @@ function(tessera_add_ranks_test name ranks)
   cmake_parse_arguments(PARSE_ARGV 2 test "" "" "COMMAND")
   add_test(NAME ${name}_on_${ranks} COMMAND ${launcher} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${test_COMMAND})
   set_tests_properties(${name}_on_${ranks} PROPERTIES PROCESSORS ${ranks} TIMEOUT 300 LABELS ranks
-    ENVIRONMENT "OMP_NUM_THREADS=2;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1;TESSERA_TEST_LONGEST_MESSAGE=1000")
+    ENVIRONMENT "OMP_NUM_THREADS=2;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
+  set_property(TEST ${name}_on_${ranks} APPEND PROPERTY ENVIRONMENT TESSERA_TEST_LONGEST_MESSAGE=1000)
 endfunction()
 
 foreach(ranks 1 2 3 4 7)
@@ -47,8 +48,8 @@ set_property(TEST roofs_on_64 APPEND PROPERTY ENVIRONMENT OMP_NUM_THREADS=1)
 
 # A table of which each rank has some rows, of files and through buffers beside them, too.
 foreach(ranks 2 7)
-  tessera_add_ranks_test(table_in_rows ${ranks} COMMAND $<TARGET_FILE:tessera> run embedding --table rows --size 1,5,100003
-    --variant distributed --samples 2 --min-time 0)
+  tessera_add_ranks_test(table_in_rows ${ranks} COMMAND $<TARGET_FILE:tessera> run embedding --table rows
+    --size 1,5,100003 --variant distributed --samples 2 --min-time 0)
   tessera_add_ranks_test(files_of_a_table_in_rows ${ranks} COMMAND $<TARGET_FILE:tessera> run embedding --table rows
     --inputs ${PROJECT_SOURCE_DIR}/inputs --variant distributed --samples 2 --min-time 0)
   tessera_add_ranks_test(staged_table_in_rows ${ranks} COMMAND $<TARGET_FILE:tessera> run embedding --table rows
@@ -61,8 +62,9 @@ set_tests_properties(size_per_rank_on_3 PROPERTIES PASS_REGULAR_EXPRESSION "size
 
 # Bulk data through buffers beside them, as on GPUs.
 foreach(ranks 2 3 7)
-  tessera_add_ranks_test(staged ${ranks} COMMAND $<TARGET_FILE:tessera> run transpose,partition,attention,matmul,layernorm_linear_backward
-    --size 1,5,100003 --transport staged --level ranks --samples 2 --min-time 0)
+  tessera_add_ranks_test(staged ${ranks} COMMAND $<TARGET_FILE:tessera>
+    run transpose,partition,attention,matmul,layernorm_linear_backward --size 1,5,100003 --transport staged
+    --level ranks --samples 2 --min-time 0)
 endforeach()
 # With NCCL ranks use it, or are told why not: that they share a GPU. Without it a user who asks for it is told.
 if(TESSERA_HAVE_NCCL)
@@ -79,38 +81,42 @@ set_tests_properties(${nccl}_on_2 PROPERTIES PASS_REGULAR_EXPRESSION "${nccl_ans
 tessera_add_ranks_test(mistake 3 COMMAND $<TARGET_FILE:dot> --sice 10)
 set_tests_properties(mistake_on_3 PROPERTIES PASS_REGULAR_EXPRESSION "unknown option"
   FAIL_REGULAR_EXPRESSION "unknown option.*unknown option")
-# A study starts ranks itself: on several it would start each of them several times. Each says so: it does not know of the others.
+# A study starts ranks itself: on several it would start each of them several times. Each says so: it does not know of
+# the others.
 tessera_add_ranks_test(study 2 COMMAND $<TARGET_FILE:tessera> study --preset strong)
 set_tests_properties(study_on_2 PROPERTIES PASS_REGULAR_EXPRESSION
   "number [01] of 2 processes.*it starts the ranks of its launches itself.*number [01] of 2 processes.*launches itself")
 list(JOIN launcher " " study_launcher)
 add_test(NAME study_of_1_2 COMMAND tessera study --preset strong --apps map --sizes 1000 --ranks 1,2 --repeats 1
-  --variants distributed --out ${CMAKE_CURRENT_BINARY_DIR}/study_of_ranks --launcher "${study_launcher} ${MPIEXEC_NUMPROC_FLAG} {ranks}"
-  --run)
+  --variants distributed --out ${CMAKE_CURRENT_BINARY_DIR}/study_of_ranks
+  --launcher "${study_launcher} ${MPIEXEC_NUMPROC_FLAG} {ranks}" --run)
 set_tests_properties(study_of_1_2 PROPERTIES PROCESSORS 2 TIMEOUT 300 LABELS ranks
   PASS_REGULAR_EXPRESSION "steps=2 done=[0-2] before=[0-2] failed=0 rows_failed=0"
   ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
 # One file of all ranks.
 add_test(NAME output_on_1_to_7 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}" -DNUMPROC_FLAG=${MPIEXEC_NUMPROC_FLAG}
-  -DTESSERA=$<TARGET_FILE:tessera> -DDIRECTORY=${CMAKE_CURRENT_BINARY_DIR}/output_on_ranks -P ${CMAKE_CURRENT_SOURCE_DIR}/ranks/output.cmake)
+  -DTESSERA=$<TARGET_FILE:tessera> -DDIRECTORY=${CMAKE_CURRENT_BINARY_DIR}/output_on_ranks
+  -P ${CMAKE_CURRENT_SOURCE_DIR}/ranks/output.cmake)
 set_tests_properties(output_on_1_to_7 PROPERTIES PROCESSORS 7 TIMEOUT 900 LABELS ranks
   ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
 
 # Against a row of one rank.
 add_test(NAME baseline_on_1_3 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}" -DNUMPROC_FLAG=${MPIEXEC_NUMPROC_FLAG}
-  -DTESSERA=$<TARGET_FILE:tessera> -DDIRECTORY=${CMAKE_CURRENT_BINARY_DIR}/baseline_on_ranks -P ${CMAKE_CURRENT_SOURCE_DIR}/ranks/baseline.cmake)
+  -DTESSERA=$<TARGET_FILE:tessera> -DDIRECTORY=${CMAKE_CURRENT_BINARY_DIR}/baseline_on_ranks
+  -P ${CMAKE_CURRENT_SOURCE_DIR}/ranks/baseline.cmake)
 set_tests_properties(baseline_on_1_3 PROPERTIES PROCESSORS 3 TIMEOUT 300 LABELS ranks
   ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
 
 # SIGTERM, twice, to all ranks.
-add_test(NAME terminated_on_2 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/ranks/terminated.sh ${launcher} ${MPIEXEC_NUMPROC_FLAG} 2
-  $<TARGET_FILE:dot>)
+add_test(NAME terminated_on_2 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/ranks/terminated.sh
+  ${launcher} ${MPIEXEC_NUMPROC_FLAG} 2 $<TARGET_FILE:dot>)
 set_tests_properties(terminated_on_2 PROPERTIES PROCESSORS 2 TIMEOUT 300 LABELS ranks
   ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
 
 # Ranks that differ.
-add_test(NAME agreement_on_1_2_3 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}" -DNUMPROC_FLAG=${MPIEXEC_NUMPROC_FLAG}
-  -DDOT=$<TARGET_FILE:dot> -DTESSERA=$<TARGET_FILE:tessera> -DDIRECTORY=${CMAKE_CURRENT_BINARY_DIR}/agreement_of_ranks
+add_test(NAME agreement_on_1_2_3 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}"
+  -DNUMPROC_FLAG=${MPIEXEC_NUMPROC_FLAG} -DDOT=$<TARGET_FILE:dot> -DTESSERA=$<TARGET_FILE:tessera>
+  -DDIRECTORY=${CMAKE_CURRENT_BINARY_DIR}/agreement_of_ranks
   -P ${CMAKE_CURRENT_SOURCE_DIR}/ranks/agreement.cmake)
 set_tests_properties(agreement_on_1_2_3 PROPERTIES PROCESSORS 3 TIMEOUT 600 LABELS ranks
   ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
