@@ -1,0 +1,121 @@
+"""gpus.py: the link that it takes from a report, its tables, and the commands that it runs."""
+
+import contextlib
+import io
+import json
+import os
+import stat
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+
+import gpus  # noqa: E402
+
+# Records its arguments; writes a report of two ranks, or the predictions of a study, in which map is slow on two ranks.
+PROGRAM = """#!{python}
+import json, os, sys
+words = sys.argv[1:]
+with open("{folder}/calls", "a") as calls:
+    print(*words, file=calls)
+if words[0] == "study":
+    name = words[words.index("--name") + 1]
+    os.makedirs(name, exist_ok=True)
+    with open(name + "/predictions.csv", "w") as file:
+        file.write("app,size,dtype,space,ranks,predicted_seconds,bound,measured_seconds,variant,noisy\\n")
+        file.write("map,1024,float,cuda,1,1e-3,memory,1e-3,distributed,0\\n")
+        file.write("map,2048,float,cuda,2,1e-3,memory,1.25e-3,distributed,0\\n")
+else:
+    with open(words[words.index("--json") + 1], "w") as file:
+        file.write('{report}')
+print("TESSERA rows=2")
+"""
+
+
+def row(app, seconds, total_bytes=0, count=2, status="passed"):
+    over = {"min": seconds, "median": 2 * seconds, "max": 3 * seconds}
+    ranks = {"count": count, "communication_seconds": over, "bytes_sent": total_bytes, "messages": 2}
+    return {"app": app, "status": status, "ranks": ranks}
+
+
+class Gpus(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+        self.out = os.path.join(self.folder, "out")
+        self.write([row("dot", 1e-5), row("transpose", 1.01e-3, 2e8)])
+
+    def write(self, rows):
+        program = os.path.join(self.folder, "tessera")
+        with open(program, "w", encoding="utf-8") as file:
+            text = json.dumps({"rows": rows})
+            file.write(PROGRAM.format(python=sys.executable, folder=self.folder, report=text))
+        os.chmod(program, stat.S_IRWXU)
+        self.program = program
+
+    def run_it(self, *options):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            try:
+                code = gpus.main([self.program, self.out, "--gpus", "4", "--launcher", "env RANKS={ranks}", *options])
+            except SystemExit as error:
+                code = error.code
+        return code, output.getvalue()
+
+    def page(self):
+        with open(os.path.join(self.out, "scaling.md"), encoding="utf-8") as file:
+            return file.read()
+
+    def test_takes_latency_and_bandwidth_of_a_rank(self):
+        path = os.path.join(self.folder, "link.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"rows": [row("dot", 1e-5), row("transpose", 1.01e-3, 2e8)]}, file)
+        latency, bandwidth = gpus.link_of(path)
+        self.assertAlmostEqual(latency, 1e-5)
+        self.assertAlmostEqual(bandwidth, 1e8 / 1e-3)
+
+    def test_refuses_a_link_of_other_rows(self):
+        for rows in (
+            [row("dot", 1e-5)],
+            [row("dot", 1e-5, count=4), row("transpose", 1e-3, 1e8)],
+            [row("dot", 1e-5), row("transpose", 1e-3, 1e8, status="failed")],
+            [row("dot", 0), row("transpose", 1e-3, 1e8)],
+            [row("dot", 1e-3), row("transpose", 1e-4, 1e8)],
+        ):
+            with self.subTest(rows=rows):
+                path = os.path.join(self.folder, "link.json")
+                with open(path, "w", encoding="utf-8") as file:
+                    json.dump({"rows": rows}, file)
+                self.assertRaises(gpus.Failed, gpus.link_of, path)
+
+    def test_writes_tables_and_names_slow_rows(self):
+        code, output = self.run_it()
+        self.assertEqual(code, 0, output)
+        self.assertIn("latency 10 us, 100 GB/s", self.page())
+        # Weak: 1 ms against 1.25 ms. Strong: the same times are an efficiency of 40%.
+        self.assertIn("| map | 1 ms; 1.00 | 1.25 ms; 80%; 1.25 |", self.page())
+        self.assertIn("| map | 1 ms; 1.00 | 1.25 ms; 40%; 1.25 |", self.page())
+        self.assertIn("- `map` on 2: 1.25 ms, 1.25 of the predicted 1 ms (memory)", self.page())
+        self.assertNotIn("`map` on 1", self.page())
+        with open(os.path.join(self.folder, "calls"), encoding="utf-8") as file:
+            calls = file.read()
+        self.assertIn("--ranks 1,2,4 ", calls)
+        self.assertIn("--link 1e-05,1e+11", calls)
+        self.assertIn("--transport staged", calls)
+
+    def test_says_what_failed(self):
+        self.write([row("dot", 1e-5)])
+        code, output = self.run_it()
+        self.assertEqual(code, 1)
+        self.assertIn("no row of transpose", output)
+
+    def test_one_gpu_is_a_mistake(self):
+        self.assertEqual(self.run_it("--gpus", "1")[0], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
