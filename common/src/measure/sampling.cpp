@@ -1,7 +1,6 @@
 #include <tessera/measure/sampling.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <stdexcept>
 
@@ -63,10 +62,6 @@ std::size_t calibrate(Timer& timer, double one, Samples& samples) {
 }
 
 }  // namespace
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()> const& interrupted, Clock const& now,
                ranks::Ranks const& ranks, double known) {

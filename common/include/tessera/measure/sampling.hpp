@@ -2,6 +2,7 @@
 /// \file
 /// How a row is timed: the definition of a sample, the number of samples, and their statistics.
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <vector>
@@ -45,7 +46,9 @@ struct Samples {
 using Clock = std::function<double()>;
 
 /// std::chrono::steady_clock.
-[[nodiscard]] double steady_seconds();
+[[nodiscard]] inline double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// Times a run.
 ///
