@@ -16,6 +16,8 @@ def cases():
         for name, n, result in (("puzzle_p10", 8, 140), ("puzzle_p22", 32, 10416)):
             a = np.arange(n).astype(t)
             yield dot_case(name, f"{name[-3:].upper()}: a = b = 0..{n - 1} -> {result}", a, a)
+        yield dot_case("puzzle_p17", "P17: a query and a key, 1 2 times 1 1 -> 3",
+                       np.array([1, 2], t), np.array([1, 1], t))
         yield dot_case("uneven", "no power of two, no symmetry", uneven(1001, t), uneven(1001, t, 11, 23, 4))
     yield dot_case("empty", "no elements -> 0", np.empty(0, FLOAT), np.empty(0, FLOAT))
     yield dot_case("single", "one element", np.array([5], FLOAT), np.array([-7], FLOAT))

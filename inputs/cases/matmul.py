@@ -29,6 +29,10 @@ def cases():
         assert (product(a.astype(t), (2 * a).astype(t)) == 5832 * i + 162 * i * j + 3672 + 72 * j).all()
         yield matmul_case("puzzle_p14_tiled", "P14: 9 x 9, a = 0..80, b = 2a, tiles of 3: "
                           "c[i, j] = 5832 i + 162 i j + 3672 + 72 j", a.astype(t), (2 * a).astype(t), {"tile": 3})
+        keys = np.arange(1, 7).reshape(3, 2)
+        assert (product(keys.astype(t), np.ones((2, 1), t)) == [[3], [7], [11]]).all()
+        yield matmul_case("puzzle_p17", "P17: keys 1..6, 3 x 2, times the query 1 1 -> 3 7 11", keys.astype(t),
+                          np.ones((2, 1), t))
         yield matmul_case("uneven", "no square, no power of two, no symmetry: 19 x 37 times 37 x 23",
                           matrix(19, 37, t), matrix(37, 23, t, 11, 23, 4))
         yield matmul_case("prime_tiled", "17 x 13 times 13 x 29 in tiles of 5: short tiles on every side",

@@ -2301,11 +2301,12 @@ TEST_F(Suite, limits_of_roofs_that_are_too_small_for_numbers) {
 }
 
 TEST_F(Suite, roof) {
-  Result const result = suite({"roof", "19.5e12,1555e9", "0.1875", "100"});
+  Result const result = suite({"roof", "19.5e12,1555e9", "0.1875", "0.375", "100"});
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.out,
             "peak 19500 GFLOP/s, memory 1555 GB/s: the ridge is at 12.5 FLOP/B\n"
             "0.1875 FLOP/B: at most 292 GFLOP/s, 1.50% of the peak, bound by memory\n"
+            "0.375 FLOP/B: at most 583 GFLOP/s, 2.99% of the peak, bound by memory\n"
             "100 FLOP/B: at most 19500 GFLOP/s, 100% of the peak, bound by arithmetic\n");
   EXPECT_EQ(machine().starts, 0);
 }
