@@ -125,16 +125,15 @@ struct KeyStream {
   [[nodiscard]] static int most_threads() {
     return std::max(1, 2 * ((1 << 14) / (slot * static_cast<int>(sizeof(T)))));
   }
-  [[nodiscard]] int query_groups() const { return league_of(tiles_of(task.queries, Queries)); }
+  [[nodiscard]] std::size_t query_groups() const { return tiles_of(task.queries, Queries); }
+  [[nodiscard]] int league() const { return league_of(query_groups() * task.chunks.count); }
 
   void enqueue(std::string const& label, Exec const& exec, int threads) const {
     if (task.queries == 0) return;
-    Policy policy(exec, league_of(static_cast<std::size_t>(query_groups()) * task.chunks), threads, vector_length);
-    policy.set_scratch_size(
-        scratch_level,
-        Kokkos::PerTeam(static_cast<int>(View::shmem_size(slot * std::max(1, threads / 2)) +
-                                         WeightView::shmem_size(groups * pairs / weight_pack * threads))));
-    Kokkos::parallel_for(label, policy, *this);
+    Policy const policy(exec, league(), threads, vector_length);
+    std::size_t const scratch = View::shmem_size(slot * std::max(1, threads / 2)) +
+                                WeightView::shmem_size(groups * pairs / weight_pack * threads);
+    Kokkos::parallel_for(label, with_scratch(policy, scratch, scratch_level), *this);
   }
 
   /// Returns the roundings: of a thread's keys, `keys` at a time, each with an exponential (4), a product and
@@ -172,11 +171,11 @@ struct KeyStream {
     auto sums = lanes.template fill<Rows>(Rows{});
     auto largest = lanes.template fill<T>(collective::minus_infinity<T>());  // of query lane % Queries, as `total`
     auto total = lanes.template fill<T>(T(0));                               // of this lane's keys
-    std::size_t const end = task.end(piece);
+    std::size_t const end = task.chunks.end(piece);
     std::size_t const step = static_cast<std::size_t>(team.team_size()) * block;
     auto key_block = lanes.template fill<Block>(Block{});
     auto value_block = lanes.template fill<Block>(Block{});
-    std::size_t first = task.begin(piece) + static_cast<std::size_t>(team.team_rank()) * block;
+    std::size_t first = task.chunks.begin(piece) + static_cast<std::size_t>(team.team_rank()) * block;
     auto const count_at = [&](std::size_t at) { return thread::count_before(at, end, block); };
     load_block(lanes, task.k + first * task.dim, count_at(first), key_block);
     load_block(lanes, task.v + first * task.dim, count_at(first), value_block);
@@ -491,12 +490,11 @@ struct KeyStream {
 /// Construct it once: chooses the chunks of the keys and, if there are several, allocates memory for their pieces. A
 /// call only enqueues; calls on one object must not run concurrently, because they share this memory.
 template <ExecutionSpace Exec, class T, class Tuning = KeyStreamTuning<Exec, T>>
-class KeyStreamAttention {
+class KeyStreamAttention : public AttentionOfViews<KeyStreamAttention<Exec, T, Tuning>, Exec, T> {
+  using Base = AttentionOfViews<KeyStreamAttention, Exec, T>;
   using Merge = detail::MergeAttention<Exec, T, Tuning>;
 
  public:
-  static constexpr std::size_t most_columns = 256;  ///< of a row
-
   /// \param queries, dim extents of q [queries, dim]
   /// \param keys rows of k and v [keys, dim]; a call that writes pieces may have fewer
   /// \param chunks number of chunks of keys; 0: choose
@@ -507,58 +505,24 @@ class KeyStreamAttention {
   /// Throws Skip if the space cannot provide the threads or their scratch, or if dim is above most_columns.
   KeyStreamAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t chunks = 0,
                      std::int64_t team = 0, std::string const& label = "tessera::attention", bool only_pieces = false)
-      : label_(label), queries_(queries), task_(detail::attention_task<T>(queries, keys, dim)), team_(team) {
+      : Base(queries, keys, dim, label), team_(team) {
     task_.keeps_pieces = only_pieces;
-    if (dim > most_columns) throw Skip("d = " + std::to_string(dim) + " (lanes hold at most 256 columns)");
+    if (dim > Base::most_columns) throw Skip("d = " + std::to_string(dim) + " (lanes hold at most 256 columns)");
     choose(1, [&]<class Kernel>() { choose_chunks<Kernel>(exec, chunks); });
-    if (task_.chunks == 1 || only_pieces) return;
-    std::size_t const rows = task_.queries * task_.chunks;
-    auto const numbers = [&](char const* name, std::size_t n) {
-      return Numbers(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + name), n);
-    };
-    means_ = numbers("::means", rows * task_.dim);
-    largest_ = numbers("::largest", rows);
-    total_ = numbers("::total", rows);
-    task_.means = means_.data();
-    task_.largest = largest_.data();
-    task_.total = total_.data();
+    if (task_.chunks.count == 1 || only_pieces) return;
+    pieces_ = AttentionPieces<Exec, T>(task_.queries, dim, task_.chunks.count, label);
+    task_ = pieces_.as_pieces_of(task_, 0);
+    task_.keeps_pieces = false;  // they are merged
   }
 
-  /// Enqueues. `q`, `out` [queries, dim] and `k`, `v` [keys, dim] must be contiguous and row-major; `out` must not
-  /// overlap the others. Without keys, `out` becomes zeros. Throws std::invalid_argument for other extents or strides.
-  template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
-  void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
-    auto const task = detail::with_arrays(task_, queries_, q, k, v, out, scale);
-    if (task.keys == 0) {
-      Kokkos::deep_copy(exec, out, T(0));
-      return;
-    }
+  // Called by Base.
+  void enqueue(Exec const& exec, detail::AttentionTask<T> const& task) const {
     choose(detail::is_aligned(task) ? collective::pack_width<T> : 1,
            [&]<class Kernel>() { Kernel{task}.enqueue(label_ + "::attend", exec, threads_); });
-    Merge::enqueue(label_ + "::merge", exec, task, team_);
+    if (!task.keeps_pieces) Merge::enqueue(label_ + "::merge", exec, task, team_);
   }
-
-  /// Enqueues the computation of pieces without merging them: writes pieces() pieces to `pieces`, starting at piece
-  /// `first`. `q` [queries, dim] and `k`, `v` [n, dim] as above, n at most `keys`; chunks past n give pieces without
-  /// keys.
-  template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
-  void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
-                  int first, T scale) const {
-    if (k.extent(0) == 0) return pieces.clear(exec, first, task_.chunks);
-    auto const task =
-        pieces.as_pieces_of(detail::with_arrays(detail::of_keys(task_, k.extent(0)), queries_, q, k, v, scale), first);
-    choose(detail::is_aligned(task) ? collective::pack_width<T> : 1,
-           [&]<class Kernel>() { Kernel{task}.enqueue(label_ + "::attend", exec, threads_); });
-  }
-
-  /// Returns the roundings on the longest path of a sum of weights or of weighted values. Merging is not counted if the
-  /// object only makes pieces.
-  [[nodiscard]] double rounding_steps() const { return steps_; }
-  [[nodiscard]] int pieces() const { return task_.chunks; }
 
  private:
-  using Numbers = Kokkos::View<T*, typename Exec::memory_space>;
-
   template <class Kernel>
   void choose_chunks(Exec const& exec, std::int64_t chunks) {
     int const most = Kernel::most_threads();
@@ -574,17 +538,13 @@ class KeyStreamAttention {
     std::size_t const blocks = task_.queries == 1 ? 16 : 32;
     std::size_t const teams =
         std::max<std::size_t>(1, teams_that_fill(exec, threads_ * Kernel::vector_length) / Tuning::of_teams);
-    std::size_t const wanted = chunks > 0
-                                   ? static_cast<std::size_t>(chunks)
-                                   : std::min<std::size_t>(tiles_of(teams, std::max(1, kernel.query_groups())),
-                                                           tiles_of(task_.keys, blocks * Kernel::block * threads_));
-    std::size_t const most_pieces = Merge::most_pieces;
-    auto const chosen = split(task_.keys, Kernel::block, std::min(wanted, most_pieces));
-    task_.chunk = chosen.size;
-    task_.chunks = chosen.count;
-    steps_ = Kernel::rounding_steps(chosen.size, threads_);
+    std::size_t const wanted = chunks > 0 ? static_cast<std::size_t>(chunks)
+                                          : std::min(tiles_of(teams, std::max<std::size_t>(1, kernel.query_groups())),
+                                                     tiles_of(task_.chunks.n, blocks * Kernel::block * threads_));
+    task_.chunks = split(task_.chunks.n, Kernel::block, std::min<std::size_t>(wanted, Merge::most_pieces));
+    steps_ = Kernel::rounding_steps(task_.chunks.size, threads_);
     if (!task_.keeps_pieces) steps_ += Merge(exec, task_, team_).rounding_steps();
-    (void)league_of(static_cast<std::size_t>(kernel.query_groups()) * task_.chunks);
+    (void)Kernel{task_}.league();
   }
 
   template <int Length, int Queries, class Body>
@@ -611,15 +571,10 @@ class KeyStreamAttention {
     of_length.template operator()<3>();
   }
 
-  std::string label_;
-  std::size_t queries_;
-  detail::AttentionTask<T> task_;
+  using Base::label_, Base::steps_, Base::task_;
   std::int64_t team_;
   int threads_ = 1;
-  double steps_ = 0;
-  Numbers means_;
-  Numbers largest_;
-  Numbers total_;
+  AttentionPieces<Exec, T> pieces_;  // if there are several chunks to merge
 };
 
 }  // namespace tessera::kernels

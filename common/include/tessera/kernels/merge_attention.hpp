@@ -36,7 +36,7 @@ class MergePieces {
               std::string const& label = "tessera::attention::merge")
       : label_(label), queries_(queries), team_(team), task_(detail::attention_task<T>(queries, 0, dim)) {
     if (count > most_pieces) throw Skip(std::to_string(count) + " pieces of a query (scratch has room for 2048)");
-    task_.chunks = count;
+    task_.chunks.count = count;
     task_.keeps_pieces = true;
     steps_ = Kernel(exec, task_, team_).rounding_steps();
   }

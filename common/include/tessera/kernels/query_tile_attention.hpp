@@ -124,18 +124,15 @@ struct QueryTile {
 
   void enqueue(std::string const& label, Exec const& exec, int threads) const {
     if (task.queries == 0) return;
-    auto const teams = static_cast<std::size_t>(groups(task, threads)) * task.chunks;
-    Policy policy(exec, league_of(teams), threads, vector_length);
-    auto const here =
-        static_cast<int>(Scratch::shmem_size(tile_packs) + Scratch::shmem_size(threads * weights_of_thread));
-    auto const of_queries = static_cast<int>(Scratch::shmem_size(threads * rows * packs));
-    if (query_level == near_level) {
-      policy.set_scratch_size(near_level, Kokkos::PerTeam(here + of_queries));
-    } else {
-      policy.set_scratch_size(near_level, Kokkos::PerTeam(here));
-      policy.set_scratch_size(query_level, Kokkos::PerTeam(of_queries));
-    }
-    Kokkos::parallel_for(label, policy, *this);
+    auto const teams = static_cast<std::size_t>(groups(task, threads)) * task.chunks.count;
+    Policy const policy(exec, league_of(teams), threads, vector_length);
+    std::size_t const here = Scratch::shmem_size(tile_packs) + Scratch::shmem_size(threads * weights_of_thread);
+    std::size_t const of_queries = Scratch::shmem_size(threads * rows * packs);
+    Kokkos::parallel_for(label,
+                         query_level == near_level
+                             ? with_scratch(policy, here + of_queries, near_level)
+                             : with_scratch(with_scratch(policy, here, near_level), of_queries, query_level),
+                         *this);
   }
 
   /// Returns the roundings: of the additions of all keys one after the other, and per tile of an exponential (4) and a
@@ -172,8 +169,8 @@ struct QueryTile {
           for (int r = 0; r < rows; ++r) own.at[r] = collective::minus_infinity<T>();
         },
         largest);
-    std::size_t const end = task.end(piece);
-    for (std::size_t first = task.begin(piece); first < end; first += keys) {
+    std::size_t const end = task.chunks.end(piece);
+    for (std::size_t first = task.chunks.begin(piece); first < end; first += keys) {
       int const count = end - first < keys ? static_cast<int>(end - first) : keys;
       load(team, task.k + first * task.dim, count, keys, 1, tile);
       team.team_barrier();
@@ -338,10 +335,10 @@ struct QueryTile {
 ///
 /// Construct it once: chooses the kernel. A call only enqueues. Calls share no memory and may run concurrently.
 template <ExecutionSpace Exec, class T, class Tuning = QueryTileTuning<Exec, T>>
-class QueryTileAttention {
- public:
-  static constexpr std::size_t most_columns = 256;  ///< of a row
+class QueryTileAttention : public AttentionOfViews<QueryTileAttention<Exec, T, Tuning>, Exec, T> {
+  using Base = AttentionOfViews<QueryTileAttention, Exec, T>;
 
+ public:
   /// \param queries, dim extents of q [queries, dim]
   /// \param keys rows of k and v [keys, dim]; a call that writes a piece may have fewer
   /// \param team threads per team; 0: choose
@@ -350,41 +347,19 @@ class QueryTileAttention {
   /// Throws Skip if the space cannot provide the threads, or if dim is above most_columns.
   QueryTileAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t team = 0,
                      std::string const& label = "tessera::attention")
-      : label_(label + "::attend"), queries_(queries), task_(detail::attention_task<T>(queries, keys, dim)) {
-    if (dim > most_columns) throw Skip("d = " + std::to_string(dim) + " (a tile has at most 256 columns)");
+      : Base(queries, keys, dim, label + "::attend") {
+    if (dim > Base::most_columns) throw Skip("d = " + std::to_string(dim) + " (a tile has at most 256 columns)");
     choose([&]<class Kernel>() {
       threads_ = Kernel::threads_for(exec, team);
       (void)Kernel::groups(task_, threads_);
-      steps_ = Kernel::rounding_steps(task_.keys);
+      steps_ = Kernel::rounding_steps(task_.chunks.n);
     });
   }
 
-  /// Enqueues. `q`, `out` [queries, dim] and `k`, `v` [keys, dim] must be contiguous and row-major; `out` must not
-  /// overlap the others. Without keys, `out` becomes zeros. Throws std::invalid_argument for other extents or strides.
-  template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
-  void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
-    auto const task = detail::with_arrays(task_, queries_, q, k, v, out, scale);
-    if (task.keys == 0) {
-      Kokkos::deep_copy(exec, out, T(0));
-      return;
-    }
+  // Called by Base.
+  void enqueue(Exec const& exec, detail::AttentionTask<T> const& task) const {
     choose([&]<class Kernel>() { Kernel{task, detail::is_aligned(task)}.enqueue(label_, exec, threads_); });
   }
-
-  /// Enqueues the computation of the single piece of an answer: writes it as piece `first` of `pieces`. `q` [queries,
-  /// dim] and `k`, `v` [n, dim] as above, n at most `keys`.
-  template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
-  void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
-                  int first, T scale) const {
-    if (k.extent(0) == 0) return pieces.clear(exec, first, 1);
-    auto const task =
-        pieces.as_pieces_of(detail::with_arrays(detail::of_keys(task_, k.extent(0)), queries_, q, k, v, scale), first);
-    choose([&]<class Kernel>() { Kernel{task, detail::is_aligned(task)}.enqueue(label_, exec, threads_); });
-  }
-  [[nodiscard]] int pieces() const { return 1; }
-
-  /// Returns the roundings on the longest path of a sum of weights or of weighted values.
-  [[nodiscard]] double rounding_steps() const { return steps_; }
 
  private:
   /// Calls body.operator()<Kernel>() with the kernel for rows of this length.
@@ -395,11 +370,8 @@ class QueryTileAttention {
     body.template operator()<detail::QueryTile<Exec, T, Tuning, 256>>();
   }
 
-  std::string label_;
-  std::size_t queries_;
-  detail::AttentionTask<T> task_;
+  using Base::label_, Base::steps_, Base::task_;
   int threads_ = 1;
-  double steps_ = 0;
 };
 
 }  // namespace tessera::kernels

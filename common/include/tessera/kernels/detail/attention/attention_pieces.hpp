@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <tessera/collective/exponential.hpp>
 #include <tessera/collective/online_sum.hpp>
@@ -27,6 +28,7 @@
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/detail/launch/views.hpp>
 
@@ -52,8 +54,7 @@ template <class T>
   return of.sum == T(0) ? T(1) : T(1) / of.sum;
 }
 
-/// Queries, keys and values, row-major, and the chunks of the keys: `chunks` chunks of `chunk` keys, of which the last
-/// may be shorter. Each chunk gives one piece per query.
+/// Queries, keys and values, row-major, and the chunks of the keys. Each chunk gives one piece per query.
 template <class T>
 struct AttentionTask {
   T const* q;
@@ -61,11 +62,9 @@ struct AttentionTask {
   T const* v;
   T* out;  ///< [queries, dim]
   std::size_t queries;
-  std::size_t keys;
+  Chunks chunks;  ///< of the keys
   int dim;
   T scale;
-  std::size_t chunk;
-  int chunks;
   /// The pieces, if there are several or keeps_pieces is true: means [chunks, queries, dim], largest and total [chunks,
   /// queries].
   T* means = nullptr;
@@ -73,14 +72,8 @@ struct AttentionTask {
   T* total = nullptr;
   bool keeps_pieces = false;  ///< even a single piece stays a piece: the kernel writes no answer
 
-  [[nodiscard]] KOKKOS_FUNCTION std::size_t begin(int piece) const { return static_cast<std::size_t>(piece) * chunk; }
-  [[nodiscard]] KOKKOS_FUNCTION std::size_t end(int piece) const {
-    std::size_t const whole = begin(piece) + chunk;
-    return whole < keys ? whole : keys;
-  }
-
   /// Whether the kernel that computes the pieces writes the answer itself, because there is only one piece.
-  [[nodiscard]] KOKKOS_FUNCTION bool answers() const { return chunks == 1 && !keeps_pieces; }
+  [[nodiscard]] KOKKOS_FUNCTION bool answers() const { return chunks.count == 1 && !keeps_pieces; }
   /// Returns the destination of the means of a query and piece: in `out` if answers().
   [[nodiscard]] KOKKOS_FUNCTION T* row(std::size_t query, int piece) const {
     return answers() ? out + query * dim : means + (static_cast<std::size_t>(piece) * queries + query) * dim;
@@ -122,12 +115,12 @@ template <class T>
   };
   constexpr T small = T(0x1p-48);
   T largest = collective::minus_infinity<T>();
-  for (std::size_t key = task.begin(piece); key < task.end(piece); ++key) {
+  for (std::size_t key = task.chunks.begin(piece); key < task.chunks.end(piece); ++key) {
     largest = collective::Max<T>{}(largest, score(key));
   }
   CompensatedSum<T> total;
   CompensatedSum<T> sum;
-  for (std::size_t key = task.begin(piece); key < task.end(piece); ++key) {
+  for (std::size_t key = task.chunks.begin(piece); key < task.chunks.end(piece); ++key) {
     T const weight = weight_of(score(key), largest);
     total.add(weight);
     sum.add(weight * small * task.v[key * task.dim + col]);
@@ -157,38 +150,8 @@ template <class T>
 [[nodiscard]] AttentionTask<T> attention_task(std::size_t queries, std::size_t keys, std::size_t dim) {
   AttentionTask<T> task{};
   task.queries = dim > 0 ? queries : 0;
-  task.keys = keys;
   task.dim = static_cast<int>(std::min<std::size_t>(dim, 257));
-  task.chunk = keys;
-  task.chunks = 1;
-  return task;
-}
-
-/// Returns the same task with `keys` keys, at most as many as it was made for (with_arrays refuses more).
-template <class T>
-[[nodiscard]] AttentionTask<T> of_keys(AttentionTask<T> task, std::size_t keys) {
-  task.keys = std::min(task.keys, keys);
-  return task;
-}
-
-/// Returns the same task on the arrays of a call.
-///
-/// \param queries rows of q; the task itself has none if rows have no columns
-template <class T, class Q, class K, class V>
-[[nodiscard]] AttentionTask<T> with_arrays(AttentionTask<T> task, std::size_t queries, Q const& q, K const& k,
-                                           V const& v, T scale) {
-  auto const dim = static_cast<std::size_t>(task.dim);
-  task.q = row_major(q, queries, dim);
-  task.k = row_major(k, task.keys, dim);
-  task.v = row_major(v, task.keys, dim);
-  task.scale = scale;
-  return task;
-}
-template <class T, class Q, class K, class V, class Out>
-[[nodiscard]] AttentionTask<T> with_arrays(AttentionTask<T> task, std::size_t queries, Q const& q, K const& k,
-                                           V const& v, Out const& out, T scale) {
-  task = with_arrays(task, queries, q, k, v, scale);
-  task.out = row_major(out, queries, static_cast<std::size_t>(task.dim));
+  task.chunks = {.n = keys, .size = keys};
   return task;
 }
 
@@ -196,9 +159,7 @@ template <class T, class Q, class K, class V, class Out>
 template <class T>
 [[nodiscard]] bool is_aligned(AttentionTask<T> const& task) {
   constexpr int pack = collective::pack_width<T>;
-  return task.dim % pack == 0 && collective::is_aligned_for_packs<pack>(task.q) &&
-         collective::is_aligned_for_packs<pack>(task.k) && collective::is_aligned_for_packs<pack>(task.v) &&
-         collective::is_aligned_for_packs<pack>(task.out);
+  return task.dim % pack == 0 && collective::is_aligned_for_packs<pack>(task.q, task.k, task.v, task.out);
 }
 
 /// Merges the pieces of each query, in their order: out = sum_p w_p total_p means_p / sum_p w_p total_p. A functor for
@@ -230,11 +191,11 @@ struct MergeAttention {
   MergeAttention(Exec const& exec, AttentionTask<T> const& given, std::int64_t team)
       : task(given),
         threads(team_size(exec, Tuning::merge_threads > 0 ? Tuning::merge_threads : team)),
-        parts(std::min(given.chunks, threads)),
+        parts(std::min(given.chunks.count, threads)),
         pack(given.dim % collective::pack_width<T> == 0 ? collective::pack_width<T> : 1),
         across(std::clamp(given.dim, 1, Tuning::merge_across)),
         teams(std::max(1, (given.dim + across - 1) / across)),
-        slices(std::clamp(threads * pack / across, 1, (given.chunks + at_once - 1) / at_once)) {}
+        slices(std::clamp(threads * pack / across, 1, (given.chunks.count + at_once - 1) / at_once)) {}
 
   static void enqueue(std::string const& label, Exec const& exec, AttentionTask<T> const& task, std::int64_t team,
                       T* largest = nullptr, T* total = nullptr) {
@@ -242,11 +203,10 @@ struct MergeAttention {
     MergeAttention kernel(exec, task, team);
     kernel.largest = largest;
     kernel.total = total;
-    Policy policy(exec, league_of(task.queries * kernel.teams), kernel.threads);
-    policy.set_scratch_size(
-        0, Kokkos::PerTeam(static_cast<int>(OnlineView::shmem_size(kernel.parts) + View::shmem_size(task.chunks) +
-                                            View::shmem_size(kernel.slices * kernel.across))));
-    Kokkos::parallel_for(label, policy, kernel);
+    Policy const policy(exec, league_of(task.queries * kernel.teams), kernel.threads);
+    std::size_t const scratch = OnlineView::shmem_size(kernel.parts) + View::shmem_size(task.chunks.count) +
+                                View::shmem_size(kernel.slices * kernel.across);
+    Kokkos::parallel_for(label, with_scratch(policy, scratch), kernel);
   }
 
   /// Largest number of pieces whose weights fit into a team's scratch.
@@ -255,21 +215,21 @@ struct MergeAttention {
   /// Returns the roundings: of the merges of a part's pieces and of the parts; of a piece's weight; of a column's sum
   /// in a slice and over slices.
   [[nodiscard]] double rounding_steps() const {
-    double const merges = std::ceil(static_cast<double>(task.chunks) / parts) + std::ceil(std::log2(parts));
-    double const additions = std::ceil(static_cast<double>(task.chunks) / slices) + slices;
+    double const merges = std::ceil(static_cast<double>(task.chunks.count) / parts) + std::ceil(std::log2(parts));
+    double const additions = std::ceil(static_cast<double>(task.chunks.count) / slices) + slices;
     return task.answers() ? 0 : collective::MergeOnlineSums<T>::rounding_steps * merges + 9 + additions;
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     OnlineView const online(team.team_scratch(0), parts);
-    View const weights(team.team_scratch(0), task.chunks);
+    View const weights(team.team_scratch(0), task.chunks.count);
     View const columns(team.team_scratch(0), slices * across);
     std::size_t const query = team.league_rank() / teams;
     int const first_col = team.league_rank() % teams * across;
     int const cols = task.dim - first_col < across ? task.dim - first_col : across;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, parts), [&](int part) {
       Online all;
-      for (int piece = part; piece < task.chunks; piece += parts) {
+      for (int piece = part; piece < task.chunks.count; piece += parts) {
         std::size_t const at = static_cast<std::size_t>(piece) * task.queries + query;
         T const largest = task.largest[at];
         weights(piece) = largest;  // becomes a weight when the largest score of all pieces is known
@@ -286,7 +246,7 @@ struct MergeAttention {
         total[query] = all.sum;
       });
     }
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, task.chunks), [&](int piece) {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, task.chunks.count), [&](int piece) {
       T const of_piece = task.total[static_cast<std::size_t>(piece) * task.queries + query];
       weights(piece) = weight_of(weights(piece), all.max) * of_piece * inverse;
     });
@@ -316,15 +276,16 @@ struct MergeAttention {
       int const slice = i / packs;
       int const col = (i - slice * packs) * N;
       Pack sum{};
-      for (int first = slice; first < task.chunks; first += at_once * slices) {
+      for (int first = slice; first < task.chunks.count; first += at_once * slices) {
         Pack rows[at_once];
         for (int k = 0; k < at_once; ++k) {
           int const piece = first + k * slices;
-          rows[k] = piece < task.chunks ? collective::pack_at<N>(task.row(query, piece) + first_col + col) : Pack{};
+          rows[k] =
+              piece < task.chunks.count ? collective::pack_at<N>(task.row(query, piece) + first_col + col) : Pack{};
         }
         for (int k = 0; k < at_once; ++k) {
           int const piece = first + k * slices;
-          if (piece >= task.chunks) break;
+          if (piece >= task.chunks.count) break;
           for (int e = 0; e < N; ++e) sum[e] += weights[piece] * rows[k][e];
         }
       }
@@ -383,6 +344,65 @@ struct AttentionPieces {
  private:
   [[nodiscard]] static Numbers memory(std::string const& label, std::size_t n) {
     return Numbers(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), n);
+  }
+};
+
+/// Base of the objects that compute out = softmax(scale * q k^T) v: provides the calls on Views. `Kernel` derives from
+/// it, chooses the chunks of `task_` and has a member `enqueue(exec, task)`, which enqueues the computation of the
+/// task's pieces or, unless the task keeps them, of the answer.
+template <class Kernel, ExecutionSpace Exec, class T>
+class AttentionOfViews {
+ public:
+  static constexpr std::size_t most_columns = 256;  ///< of a row
+
+  /// Enqueues. `q`, `out` [queries, dim] and `k`, `v` [keys, dim] must be contiguous and row-major; `out` must not
+  /// overlap the others. Without keys, `out` becomes zeros. Throws std::invalid_argument for other extents or strides.
+  template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
+  void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
+    auto task = on_arrays(q, k, v, task_.chunks.n, scale);
+    task.out = row_major(out, queries_, static_cast<std::size_t>(task.dim));
+    if (task.chunks.n == 0) return Kokkos::deep_copy(exec, out, T(0));
+    static_cast<Kernel const&>(*this).enqueue(exec, task);
+  }
+
+  /// Enqueues the computation of pieces without merging them: writes pieces() pieces to `pieces`, starting at piece
+  /// `first`. `q` [queries, dim] and `k`, `v` [n, dim] as above, n at most `keys`; chunks past n give pieces without
+  /// keys.
+  template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
+  void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
+                  int first, T scale) const {
+    if (k.extent(0) == 0) return pieces.clear(exec, first, this->pieces());
+    auto const task = on_arrays(q, k, v, std::min(task_.chunks.n, k.extent(0)), scale);  // refuses more keys
+    static_cast<Kernel const&>(*this).enqueue(exec, pieces.as_pieces_of(task, first));
+  }
+
+  /// Returns the number of pieces, which is the same for any number of keys up to `keys`.
+  [[nodiscard]] int pieces() const { return task_.chunks.count; }
+  /// Returns the roundings on the longest path of a sum of weights or of weighted values. Merging is not counted if the
+  /// object only makes pieces.
+  [[nodiscard]] double rounding_steps() const { return steps_; }
+
+ protected:
+  AttentionOfViews(std::size_t queries, std::size_t keys, std::size_t dim, std::string label)
+      : label_(std::move(label)), queries_(queries), task_(detail::attention_task<T>(queries, keys, dim)) {}
+
+  std::string label_;
+  std::size_t queries_;  ///< rows of q; the task itself has none if rows have no columns
+  detail::AttentionTask<T> task_;
+  double steps_ = 0;
+
+ private:
+  template <class Q, class K, class V>
+  [[nodiscard]] detail::AttentionTask<T> on_arrays(Q const& q, K const& k, V const& v, std::size_t keys,
+                                                   T scale) const {
+    auto task = task_;
+    auto const dim = static_cast<std::size_t>(task.dim);
+    task.q = row_major(q, queries_, dim);
+    task.k = row_major(k, keys, dim);
+    task.v = row_major(v, keys, dim);
+    task.chunks.n = keys;
+    task.scale = scale;
+    return task;
   }
 };
 
