@@ -34,7 +34,7 @@ void expect_kernel(int lanes, std::vector<Extents> const& all_extents) {
   std::vector<char> scratch(Kernel::scratch_bytes() + 64);
   for (Extents const& e : all_extents) {
     Product<T, Form> product(e);
-    Kernel const kernel(product.a, product.b, product.c, e.m, e.n, {.k = e.k, .size = e.k}, product.form());
+    Kernel const kernel(product.a, product.b, product.c, e.m, e.n, {.n = e.k, .size = e.k}, product.form());
     for (Order const order : all_orders) {
       product.renew();
       std::string const what = text_of(e) + ", " + name_of(order);
@@ -185,7 +185,7 @@ template <class Shape, class Copies>
 [[nodiscard]] std::size_t wrong_by_copies(Extents const& e) {
   using Kernel = Stream<float, Shape, PlainProduct, Copies>;
   Product<float> product(e);
-  Kernel const kernel(product.a, product.b, product.c, e.m, e.n, {.k = e.k, .size = e.k});
+  Kernel const kernel(product.a, product.b, product.c, e.m, e.n, {.n = e.k, .size = e.k});
   AdversarialTeam team(Shape::lanes);
   std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));
   // Runs only the first tile, whose excessive reads stay inside the matrices.
@@ -214,7 +214,7 @@ template <class Kernel>
 void expect_parts(int lanes) {
   Extents const e{68, 132, 40};
   Product<float, TransposedA> const product(e);
-  kernels::KParts const k{.k = e.k, .size = 16, .count = 3};
+  kernels::Chunks const k{.n = e.k, .size = 16, .count = 3};
   std::vector<float> sums(3 * e.m * e.n + 4, -77.0F);
   float* const first = sums.data() + (16 - reinterpret_cast<std::uintptr_t>(sums.data()) % 16) % 16 / sizeof(float);
   Kernel const kernel(product.a, product.b, first, e.m, e.n, k);

@@ -36,6 +36,7 @@
 #include <tessera/kernels/detail/gemm/product_panel.hpp>
 #include <tessera/kernels/detail/gemm/product_stream.hpp>
 #include <tessera/kernels/detail/gemm/product_tile.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
 #include <tessera/kernels/detail/launch/for_each_pack.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/detail/launch/views.hpp>
@@ -128,7 +129,7 @@ class Gemm {
   /// \param parts number of parts of k; 0: chosen automatically
   Gemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k, std::int64_t team = 0,
        std::string label = "tessera::gemm", SplitK split = SplitK::never, std::size_t parts = 0)
-      : label_(std::move(label)), m_(m), n_(n), k_{.k = k, .size = k} {
+      : label_(std::move(label)), m_(m), n_(n), k_{.n = k, .size = k} {
     bool const may_split = split != SplitK::never && m > 0 && n > 0;
     auto const concurrency = static_cast<std::size_t>(exec.concurrency());
     if constexpr (!Tuning::in_panels) {
@@ -171,8 +172,8 @@ class Gemm {
   void operator()(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) const {
     Sum* const result = as_sums(row_major(c, m_, n_));
     Matrices const of{
-        .a = as_sums(Form::a_transposed ? row_major(a, k_.k, m_) : row_major(a, m_, k_.k)),
-        .b = as_sums(Form::b_transposed ? row_major(b, n_, k_.k) : row_major(b, k_.k, n_)),
+        .a = as_sums(Form::a_transposed ? row_major(a, k_.n, m_) : row_major(a, m_, k_.n)),
+        .b = as_sums(Form::b_transposed ? row_major(b, n_, k_.n) : row_major(b, k_.n, n_)),
         .c = k_.count > 1 ? sums_.data() : result,
     };
     if (m_ == 0 || n_ == 0) return;
@@ -192,8 +193,7 @@ class Gemm {
     if (k_.count > 1) {
       constexpr int width = natural_pack<Exec, Sum>;
       std::size_t const n = m_ * n_;
-      bool const aligned = n % width == 0 && collective::is_aligned_for_packs<width>(of.c) &&
-                           collective::is_aligned_for_packs<width>(result);
+      bool const aligned = n % width == 0 && collective::is_aligned_for_packs<width>(of.c, result);
       for_each_pack<width>(label_ + "::add_parts", exec, n, aligned, detail::AddParts<Sum>{of.c, result, n, k_.count});
     }
   }
@@ -228,10 +228,8 @@ class Gemm {
   // be shorter.
   void split_k(std::size_t parts, int step) {
     if constexpr (!Form::Store::changes && !Form::Store::adds) {
-      std::size_t const most = std::max<std::size_t>(1, std::min(parts, k_.k / Tuning::least_part));
-      std::size_t const steps = tiles_of(k_.k, static_cast<std::size_t>(step));
-      k_.size = most == 1 ? k_.k : tiles_of(steps, most) * static_cast<std::size_t>(step);
-      k_.count = most == 1 ? 1 : static_cast<int>(tiles_of(k_.k, k_.size));
+      std::size_t const most = std::max<std::size_t>(1, std::min(parts, k_.n / Tuning::least_part));
+      k_ = most == 1 ? Chunks{.n = k_.n, .size = k_.n} : split(k_.n, static_cast<std::size_t>(step), most);
     } else {
       throw Skip("parts of k (a form that changes sums, or adds them to c, needs whole ones)");
     }
@@ -240,12 +238,11 @@ class Gemm {
   template <class Shape>
   void enqueue_by_tiles(Exec const& exec, Matrices const& of, Form const& form) const {
     constexpr int width = collective::pack_width<Sum>;
-    std::size_t const contiguous_a = Form::a_transposed ? m_ : k_.k;
-    std::size_t const contiguous_b = Form::b_transposed ? k_.k : n_;
+    std::size_t const contiguous_a = Form::a_transposed ? m_ : k_.n;
+    std::size_t const contiguous_b = Form::b_transposed ? k_.n : n_;
     bool const aligned = contiguous_a % width == 0 && contiguous_b % width == 0 && n_ % width == 0 &&
-                         collective::is_aligned_for_packs<width>(of.a) &&
-                         collective::is_aligned_for_packs<width>(of.b) &&
-                         collective::is_aligned_for_packs<width>(of.c) && form.load.template is_aligned<width>();
+                         collective::is_aligned_for_packs<width>(of.a, of.b, of.c) &&
+                         form.load.template is_aligned<width>();
     if (!aligned) {
       enqueue_kernel<Shape, detail::ProductTile<Exec, Sum, Shape, 1, Form>>(exec, of, form);
     } else if constexpr (streams) {
@@ -316,7 +313,7 @@ class Gemm {
   std::string label_;
   std::size_t m_;
   std::size_t n_;
-  KParts k_;
+  Chunks k_;
   bool large_ = true;
   Stream stream_ = Stream::large;
   int threads_ = 1;

@@ -84,17 +84,4 @@ using TransposedB = ProductForm<false, true>;
 /// c += a b.
 using AddedProduct = ProductForm<false, false, AsStored, SumAndC>;
 
-/// How k is split into `count` parts of `size`; a team sums one part. The last part may be shorter.
-struct KParts {
-  std::size_t k;
-  std::size_t size;
-  int count = 1;
-
-  [[nodiscard]] KOKKOS_FUNCTION std::size_t begin(int part) const { return static_cast<std::size_t>(part) * size; }
-  [[nodiscard]] KOKKOS_FUNCTION std::size_t end(int part) const {
-    std::size_t const whole = begin(part) + size;
-    return whole < k ? whole : k;
-  }
-};
-
 }  // namespace tessera::kernels

@@ -6,15 +6,16 @@
 
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/product_form.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
 
 namespace tessera::kernels::detail {
 
-/// Operands, tiles and form of c = a b. If k is split, c is the first of `count` contiguous matrices [m, n].
+/// Operands, tiles and form of c = a b. A team sums one chunk of k; if there are several, c is the first of `count`
+/// contiguous matrices [m, n].
 template <class T, class Form>
 class ProductOfTiles {
  public:
-  ProductOfTiles(T const* a, T const* b, T* c, KParts const& k, collective::MatrixTiles const& tiles,
+  ProductOfTiles(T const* a, T const* b, T* c, Chunks const& k, collective::MatrixTiles const& tiles,
                  Form const& form = {})
       : a_(a), b_(b), c_(c), k_(k), tiles_(tiles), form_(form) {}
 
@@ -24,7 +25,7 @@ class ProductOfTiles {
   T const* a_;
   T const* b_;
   T* c_;
-  KParts k_;
+  Chunks k_;
   collective::MatrixTiles tiles_;
   Form form_;
 };

@@ -130,7 +130,7 @@ class ProductPanel : public ProductOfTiles<T, Form> {
     if constexpr (Form::b_transposed) {
       for (int col = 0; col < cols; ++col) {
         bool const inside = col < present;
-        T const* const from = inside ? b_ + (place.col + first + col) * k_.k + k : nullptr;
+        T const* const from = inside ? b_ + (place.col + first + col) * k_.n + k : nullptr;
         for (int i = 0; i < count; ++i) to[i * cols + col] = inside ? from[i] : T(0);
       }
     } else {
@@ -156,7 +156,7 @@ class ProductPanel : public ProductOfTiles<T, Form> {
     } else {
       for (int row = 0; row < rows; ++row) {
         bool const inside = first + row < place.row_count;
-        T const* const from = inside ? a_ + (place.row + first + row) * k_.k + k : nullptr;
+        T const* const from = inside ? a_ + (place.row + first + row) * k_.n + k : nullptr;
         if constexpr (Load::changes) {
           auto const of_row = inside ? form_.load.row(place.row + first + row) : typename Load::Row{};
           for (int i = 0; i < count; ++i) {

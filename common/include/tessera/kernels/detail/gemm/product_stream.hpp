@@ -29,6 +29,7 @@
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/gemm/product_of_tiles.hpp>
 #include <tessera/kernels/detail/gemm/product_tile.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
 #include <tessera/kernels/product_form.hpp>
 
 namespace tessera::kernels {
@@ -145,7 +146,7 @@ class ProductStream : public ProductOfTiles<T, Form> {
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Shape::lanes, Shape::teams>>;
   using Member = typename Policy::member_type;
 
-  ProductStream(T const* a, T const* b, T* c, std::size_t m, std::size_t n, KParts const& k, Form const& form = {})
+  ProductStream(T const* a, T const* b, T* c, std::size_t m, std::size_t n, Chunks const& k, Form const& form = {})
       : Base(a, b, c, k, {.rows = m, .cols = n, .tile_rows = Shape::rows, .tile_cols = Shape::cols}, form) {}
 
   [[nodiscard]] static std::size_t scratch_bytes() { return Scratch::shmem_size(Shape::stages * slice_size / pack); }
@@ -162,8 +163,8 @@ class ProductStream : public ProductOfTiles<T, Form> {
     std::size_t const inner = k_.end(static_cast<int>(part)) - k;
     auto const count = static_cast<int>((inner + depth - 1) / depth);  // of slices
     auto const first = count > 0 ? static_cast<int>(inner - (count - 1) * static_cast<std::size_t>(depth)) : 0;
-    OfA a(a_, team.team_rank(), tile.row, tile.row_count, k, Form::a_transposed ? tiles_.rows : k_.k);
-    OfB b(b_, team.team_rank(), tile.col, tile.col_count, k, Form::b_transposed ? k_.k : tiles_.cols);
+    OfA a(a_, team.team_rank(), tile.row, tile.row_count, k, Form::a_transposed ? tiles_.rows : k_.n);
+    OfB b(b_, team.team_rank(), tile.col, tile.col_count, k, Form::b_transposed ? k_.n : tiles_.cols);
     Copies const copies;
 
     // All places but one are filled in advance. A slice that does not exist is an empty group of copies, so that the

@@ -23,6 +23,7 @@
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/gemm/product_of_tiles.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
 #include <tessera/kernels/product_form.hpp>
 
 namespace tessera::kernels {
@@ -176,7 +177,7 @@ class ProductTile : public ProductOfTiles<T, Form> {
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Shape::lanes, Shape::teams>>;
   using Member = typename Policy::member_type;
 
-  ProductTile(T const* a, T const* b, T* c, std::size_t m, std::size_t n, KParts const& k, Form const& form = {})
+  ProductTile(T const* a, T const* b, T* c, std::size_t m, std::size_t n, Chunks const& k, Form const& form = {})
       : Base(a, b, c, k, {.rows = m, .cols = n, .tile_rows = Shape::rows, .tile_cols = Shape::cols}, form) {}
 
   [[nodiscard]] static std::size_t scratch_bytes() { return Scratch::shmem_size(2 * half / pack); }
@@ -191,8 +192,8 @@ class ProductTile : public ProductOfTiles<T, Form> {
     // The position that this lane loads first; both pointers advance along k.
     std::size_t k = k_.begin(static_cast<int>(part));
     std::size_t left = k_.end(static_cast<int>(part)) - k;
-    std::size_t const leading_a = Form::a_transposed ? tiles_.rows : k_.k;
-    std::size_t const leading_b = Form::b_transposed ? k_.k : tiles_.cols;
+    std::size_t const leading_a = Form::a_transposed ? tiles_.rows : k_.n;
+    std::size_t const leading_b = Form::b_transposed ? k_.n : tiles_.cols;
     T const* a = a_ + lane.a.offset(tile.row, k, leading_a);
     T const* b = b_ + lane.b.offset(tile.col, k, leading_b);
     int const rows_left = tile.row_count - lane.a.outer;
