@@ -79,21 +79,13 @@ class StreamedOperand {
     }
   }
 
-  /// Starts the copies of the first slice, which has `count` steps along k, at most Depth; its remainder becomes zero.
+  /// Starts the copies of the next slice, which has `count` steps along k, at most Depth; its remainder becomes zero.
   template <class Copies>
-  KOKKOS_FUNCTION void start_first(Copies const& copies, T* slice, int count) {
+  KOKKOS_FUNCTION void start(Copies const& copies, T* slice, int count) {
     for (int i = 0; i < rounds; ++i) {
       for (int r = 0; r < repeats; ++r) copy(copies, slice, i, r, count);
     }
     for (T const*& from : from_) from += AlongK ? count : count * leading_;
-  }
-  /// Starts the copies of the next slice, which is complete.
-  template <class Copies>
-  KOKKOS_FUNCTION void start(Copies const& copies, T* slice) {
-    for (int i = 0; i < rounds; ++i) {
-      for (int r = 0; r < repeats; ++r) copy(copies, slice, i, r, Depth);
-    }
-    for (T const*& from : from_) from += AlongK ? Depth : Depth * leading_;
   }
 
  private:
@@ -169,11 +161,10 @@ class ProductStream : public ProductOfTiles<T, Form> {
 
     // All places but one are filled in advance. A slice that does not exist is an empty group of copies, so that the
     // number of groups stays correct.
-    a.start_first(copies, slices, first);
-    b.start_first(copies, slices + OfA::size, first);
+    start(copies, a, b, slices, first);
     copies.commit();
     for (int slice = 1; slice < Shape::stages - 1; ++slice) {
-      if (slice < count) start(copies, a, b, slices + slice * slice_size);
+      if (slice < count) start(copies, a, b, slices + slice * slice_size, depth);
       copies.commit();
     }
     copies.template wait<Shape::stages - 2>();
@@ -201,7 +192,7 @@ class ProductStream : public ProductOfTiles<T, Form> {
         }
         read(own_a + from, own_b + from, (step + 1) % group_depth, factors[(step + 1) % 2]);
         if (step == 0) {
-          if (slice + Shape::stages - 1 < count) start(copies, a, b, slices + to);
+          if (slice + Shape::stages - 1 < count) start(copies, a, b, slices + to, depth);
           copies.commit();
           to = next(to);
         }
@@ -238,9 +229,9 @@ class ProductStream : public ProductOfTiles<T, Form> {
     return place == (Shape::stages - 1) * slice_size ? 0 : place + slice_size;
   }
 
-  KOKKOS_FUNCTION static void start(Copies const& copies, OfA& a, OfB& b, T* slice) {
-    a.start(copies, slice);
-    b.start(copies, slice + OfA::size);
+  KOKKOS_FUNCTION static void start(Copies const& copies, OfA& a, OfB& b, T* slice, int count) {
+    a.start(copies, slice, count);
+    b.start(copies, slice + OfA::size, count);
   }
 
   KOKKOS_FUNCTION static void read(T const* a, T const* b, int step, Factors& factors) {

@@ -258,32 +258,24 @@ class ProductTile : public ProductOfTiles<T, Form> {
   }
 
   // Reads the data that the form keeps for the rows that this lane loads.
-  KOKKOS_FUNCTION void read_rows(std::size_t first, int rows_left, Row (&rows)[OfA::loads]) const {
+  KOKKOS_FUNCTION void read_rows([[maybe_unused]] std::size_t first, [[maybe_unused]] int rows_left,
+                                 [[maybe_unused]] Row (&rows)[OfA::loads]) const {
     if constexpr (Load::changes) {
       for (int i = 0; i < OfA::loads; ++i) {
         rows[i] = i * OfA::round < rows_left ? form_.load.row(first + i * OfA::round) : Row{};
       }
-    } else {
-      (void)first;
-      (void)rows_left;
-      (void)rows;
     }
   }
 
   // Changes only elements inside k: past its end b is zero, and a must stay finite for the product to be zero, too.
   // Called as late as possible, so that the loads from memory overlap with a step's multiply-adds.
-  KOKKOS_FUNCTION void change(Lane const& lane, Row const (&rows)[OfA::loads], std::size_t k, std::size_t left,
-                              Next& next) const {
+  KOKKOS_FUNCTION void change([[maybe_unused]] Lane const& lane, [[maybe_unused]] Row const (&rows)[OfA::loads],
+                              [[maybe_unused]] std::size_t k, [[maybe_unused]] std::size_t left,
+                              [[maybe_unused]] Next& next) const {
     if constexpr (Load::changes) {
       if (static_cast<std::size_t>(lane.a.k) < left) {
         for (int i = 0; i < OfA::loads; ++i) form_.load.change(rows[i], k + lane.a.k, next.a[i]);
       }
-    } else {
-      (void)lane;
-      (void)rows;
-      (void)k;
-      (void)left;
-      (void)next;
     }
   }
 
