@@ -53,25 +53,12 @@ namespace detail {
 
 /// A thread's part of a chunk, by lanes: packs at regular distances.
 template <class Exec, class T, class Tuning, int N>
-struct LanePart {
+struct LanePart : thread::LaneSoftmax<T, lane::On<Exec, Tuning::lanes>, N> {
   using Lanes = lane::On<Exec, Tuning::lanes>;
-  using Piece = thread::LaneSoftmax<T, Lanes, N>;
-  static constexpr int part = Piece::part;
-
-  Piece piece;
 
   template <class Member>
-  KOKKOS_FUNCTION explicit LanePart(Member const& team) : piece{Lanes{}, team.team_rank(), team.team_size(), T(1)} {}
-
-  [[nodiscard]] static double rounding_steps(double count, int threads) {
-    return Piece::rounding_steps(count, threads);
-  }
-  [[nodiscard]] KOKKOS_FUNCTION collective::OnlineSum<T> sum(T const* x, std::size_t count) const {
-    return piece.sum(x, count);
-  }
-  KOKKOS_FUNCTION void write(T const* x, T* y, std::size_t count, T max, T inverse) const {
-    piece.write(x, y, count, max, inverse);
-  }
+  KOKKOS_FUNCTION explicit LanePart(Member const& team)
+      : thread::LaneSoftmax<T, Lanes, N>{Lanes{}, team.team_rank(), team.team_size(), T(1)} {}
 };
 
 /// As LanePart, by loops, for hosts: a contiguous part of the chunk.
