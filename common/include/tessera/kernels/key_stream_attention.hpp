@@ -99,18 +99,10 @@ struct KeyStream {
   static constexpr bool any_row = Tuning::any_row;
   static_assert((pairs & (pairs - 1)) == 0 && pairs <= Share, "Tessera: one pair per lane");
 
-  struct Row {
-    T at[Columns];
-  };
-  struct Block {
-    Row at[keys];
-  };
-  struct Rows {
-    Row at[Queries];
-  };
-  struct Products {
-    T at[pairs];
-  };
+  using Row = Kokkos::Array<T, Columns>;
+  using Block = Kokkos::Array<Row, keys>;
+  using Rows = Kokkos::Array<Row, Queries>;
+  using Products = Kokkos::Array<T, pairs>;
   template <class V>
   using Value = typename Lanes::template Value<V>;
 
@@ -164,7 +156,7 @@ struct KeyStream {
     lanes.each(
         [&](int lane, Rows& own) {
           for (int q = 0; q < Queries; ++q) {
-            if (q < query_count) load(task.q + (first_query + q) * task.dim, lane, own.at[q]);
+            if (q < query_count) load(task.q + (first_query + q) * task.dim, lane, own[q]);
           }
         },
         query);
@@ -221,7 +213,7 @@ struct KeyStream {
       } else {
         if (col < task.dim) values = collective::pack_at<Width>(row + col);
       }
-      for (int e = 0; e < Width; ++e) own.at[p * Width + e] = values[e];
+      for (int e = 0; e < Width; ++e) own[p * Width + e] = values[e];
     }
   }
 
@@ -233,7 +225,7 @@ struct KeyStream {
         lanes.each(
             [&](int lane, Block& own) {
               T const* const row = rows + lane / Share * task.dim;
-              for (int k = 0; k < keys; ++k) load<true>(row + k * groups * task.dim, lane, own.at[k]);
+              for (int k = 0; k < keys; ++k) load<true>(row + k * groups * task.dim, lane, own[k]);
             },
             to);
         return;
@@ -243,12 +235,12 @@ struct KeyStream {
         [&](int lane, Block& own) {
           T const* const row = rows + lane / Share * task.dim;
           if (count == block) {
-            for (int k = 0; k < keys; ++k) load(row + k * groups * task.dim, lane, own.at[k]);
+            for (int k = 0; k < keys; ++k) load(row + k * groups * task.dim, lane, own[k]);
             return;
           }
           for (int k = 0; k < keys; ++k) {
-            own.at[k] = Row{};
-            if (k * groups + lane / Share < count) load(row + k * groups * task.dim, lane, own.at[k]);
+            own[k] = Row{};
+            if (k * groups + lane / Share < count) load(row + k * groups * task.dim, lane, own[k]);
           }
         },
         to);
@@ -261,14 +253,14 @@ struct KeyStream {
         [](int, Products& own, Rows const& q, Block const& k) {
           for (int pair = 0; pair < pairs; ++pair) {
             T sum = 0;
-            for (int c = 0; c < Columns; ++c) sum += q.at[pair % Queries].at[c] * k.at[pair / Queries].at[c];
-            own.at[pair] = sum;
+            for (int c = 0; c < Columns; ++c) sum += q[pair % Queries][c] * k[pair / Queries][c];
+            own[pair] = sum;
           }
         },
         products, query, block);
     halve<pairs>(lanes, products);
     auto score = lanes.template fill<T>(T(0));
-    lanes.each([](int, T& own, Products const& all) { own = all.at[0]; }, score, products);
+    lanes.each([](int, T& own, Products const& all) { own = all[0]; }, score, products);
     for (int mask = pairs; mask < Share; mask *= 2) {
       auto const other = lanes.exchange(score, mask);
       lanes.each([](int, T& own, T const& partner) { own += partner; }, score, other);
@@ -289,18 +281,18 @@ struct KeyStream {
 #ifdef __HIP__
               // Copied first: hipcc turns a choice between two elements into an index, and then keeps the array in
               // memory.
-              T const low = own.at[i];
-              T const high = own.at[i + half];
+              T const low = own[i];
+              T const high = own[i + half];
               out = upper ? low : high;
-              own.at[i] = upper ? high : low;
+              own[i] = upper ? high : low;
 #else
-              out = upper ? own.at[i] : own.at[i + half];
-              own.at[i] = upper ? own.at[i + half] : own.at[i];
+              out = upper ? own[i] : own[i + half];
+              own[i] = upper ? own[i + half] : own[i];
 #endif
             },
             given, products);
         auto const taken = lanes.exchange(given, half);
-        lanes.each([i](int, Products& own, T const& in) { own.at[i] += in; }, products, taken);
+        lanes.each([i](int, Products& own, T const& in) { own[i] += in; }, products, taken);
       }
       halve<half>(lanes, products);
     }
@@ -337,7 +329,7 @@ struct KeyStream {
             for (int e = 0; e < weight_pack; ++e) w[pair + e] = some[e];
           }
           for (int pair = 0; pair < pairs; ++pair) {
-            for (int c = 0; c < Columns; ++c) own.at[pair % Queries].at[c] += w[pair] * v.at[pair / Queries].at[c];
+            for (int c = 0; c < Columns; ++c) own[pair % Queries][c] += w[pair] * v[pair / Queries][c];
           }
         },
         sums, values);
@@ -366,7 +358,7 @@ struct KeyStream {
       T const f = lanes.template read<T>(factor, q);
       lanes.each(
           [&](int, Rows& own) {
-            for (int c = 0; c < Columns; ++c) own.at[q].at[c] *= f;
+            for (int c = 0; c < Columns; ++c) own[q][c] *= f;
           },
           sums);
     }
@@ -389,7 +381,7 @@ struct KeyStream {
       lanes.each(
           [](int, Rows& own, Rows const& partner) {
             for (int q = 0; q < Queries; ++q) {
-              for (int c = 0; c < Columns; ++c) own.at[q].at[c] += partner.at[q].at[c];
+              for (int c = 0; c < Columns; ++c) own[q][c] += partner[q][c];
             }
           },
           sums, other);
@@ -414,7 +406,7 @@ struct KeyStream {
               if (lane >= Share) return;  // the other groups have the same values
               TESSERA_UNROLL_ON_HIP
               for (int i = 0; i < Queries * Columns; ++i) {
-                to[2 * Queries + i * Share + lane] = own.at[i / Columns].at[i % Columns];
+                to[2 * Queries + i * Share + lane] = own[i / Columns][i % Columns];
               }
             },
             largest, total, sums);
@@ -441,8 +433,7 @@ struct KeyStream {
           lanes.each(
               [&](int lane, Rows& all) {
                 for (int c = 0; c < Columns; ++c) {
-                  all.at[q].at[c] =
-                      all.at[q].at[c] * own + from[2 * Queries + (q * Columns + c) * Share + lane % Share] * other;
+                  all[q][c] = all[q][c] * own + from[2 * Queries + (q * Columns + c) * Share + lane % Share] * other;
                 }
               },
               sums);
@@ -467,7 +458,7 @@ struct KeyStream {
               int const col = column(lane, p);
               if (lane >= Share || col >= task.dim) continue;
               collective::Pack<T, Width> values;
-              for (int e = 0; e < Width; ++e) values[e] = own.at[q].at[p * Width + e] * factor;
+              for (int e = 0; e < Width; ++e) values[e] = own[q][p * Width + e] * factor;
               if constexpr (any_row) {
                 for (int e = 0; e < Width; ++e) {
                   if (col + e < task.dim) row[col + e] = values[e];

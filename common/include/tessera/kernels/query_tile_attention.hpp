@@ -92,15 +92,9 @@ struct QueryTile {
   static constexpr bool fit_together = (tile_packs + whole_threads * (rows * packs + weights_of_thread)) * 16 <= 40000;
   static constexpr int query_level = fit_together ? near_level : 1;
 
-  struct Scores {
-    T at[rows][keys_of_lane];
-  };
-  struct Sums {
-    T at[rows][columns];
-  };
-  struct OfRows {
-    T at[rows];
-  };
+  using Scores = Kokkos::Array<Kokkos::Array<T, keys_of_lane>, rows>;
+  using Sums = Kokkos::Array<Kokkos::Array<T, columns>, rows>;
+  using OfRows = Kokkos::Array<T, rows>;
   template <class V>
   using Value = typename Lanes::template Value<V>;
 
@@ -166,7 +160,7 @@ struct QueryTile {
     auto total = lanes.template fill<OfRows>(OfRows{});  // of this lane's keys
     lanes.each(
         [](int, OfRows& own) {
-          for (int r = 0; r < rows; ++r) own.at[r] = collective::minus_infinity<T>();
+          for (int r = 0; r < rows; ++r) own[r] = collective::minus_infinity<T>();
         },
         largest);
     std::size_t const end = task.chunks.end(piece);
@@ -223,14 +217,14 @@ struct QueryTile {
             for (int r = 0; r < rows; ++r) {
               Pack const query = queries[r * packs + (p ^ swap)];
               for (int i = 0; i < keys_of_lane; ++i) {
-                for (int e = 0; e < pack; ++e) own.at[r][i] += query[e] * key[i][e];
+                for (int e = 0; e < pack; ++e) own[r][i] += query[e] * key[i][e];
               }
             }
           }
           for (int i = 0; i < keys_of_lane; ++i) {
             bool const inside = lane + i * width < count;
             for (int r = 0; r < rows; ++r) {
-              own.at[r][i] = inside ? own.at[r][i] * task.scale : collective::minus_infinity<T>();
+              own[r][i] = inside ? own[r][i] * task.scale : collective::minus_infinity<T>();
             }
           }
         },
@@ -244,21 +238,21 @@ struct QueryTile {
       auto of_lane = lanes.template fill<T>(T(0));
       lanes.each(
           [r](int, T& most, Scores const& own, OfRows const& known) {
-            most = known.at[r];
-            for (int i = 0; i < keys_of_lane; ++i) most = collective::Max<T>{}(most, own.at[r][i]);
+            most = known[r];
+            for (int i = 0; i < keys_of_lane; ++i) most = collective::Max<T>{}(most, own[r][i]);
           },
           of_lane, score, largest);
       T const raised = thread::reduce<T>(lanes, of_lane, collective::Max<T>{});
       lanes.each(
           [&](int, Scores& own, OfRows& known, OfRows& t, Sums& s) {
-            T const factor = rescaling(known.at[r], raised);
-            known.at[r] = raised;
-            t.at[r] *= factor;
+            T const factor = rescaling(known[r], raised);
+            known[r] = raised;
+            t[r] *= factor;
             for (int i = 0; i < keys_of_lane; ++i) {
-              own.at[r][i] = weight_of(own.at[r][i], raised);
-              t.at[r] += own.at[r][i];
+              own[r][i] = weight_of(own[r][i], raised);
+              t[r] += own[r][i];
             }
-            for (int c = 0; c < columns; ++c) s.at[r][c] *= factor;
+            for (int c = 0; c < columns; ++c) s[r][c] *= factor;
           },
           score, largest, total, sums);
     }
@@ -270,7 +264,7 @@ struct QueryTile {
     for (int i = 0; i < keys_of_lane; ++i) {
       lanes.each(
           [&](int lane, Scores const& own) {
-            for (int r = 0; r < rows; ++r) weights[lane * rows + r] = own.at[r][i];
+            for (int r = 0; r < rows; ++r) weights[lane * rows + r] = own[r][i];
           },
           weight);
       lanes.sync();
@@ -286,7 +280,7 @@ struct QueryTile {
               for (int c = 0; c < columns / pack; ++c) {
                 Pack const value = tile[(i * width + k) * packs + ((c * width + lane) ^ (k & 7))];
                 for (int r = 0; r < rows; ++r) {
-                  for (int e = 0; e < pack; ++e) own.at[r][c * pack + e] += of_rows[r / pack][r % pack] * value[e];
+                  for (int e = 0; e < pack; ++e) own[r][c * pack + e] += of_rows[r / pack][r % pack] * value[e];
                 }
               }
             }
@@ -300,19 +294,19 @@ struct QueryTile {
                               Value<OfRows> const& largest, Value<OfRows> const& total, Value<Sums> const& sums) const {
     for (int r = 0; r < rows; ++r) {
       auto of_lane = lanes.template fill<T>(T(0));
-      lanes.each([r](int, T& own, OfRows const& t) { own = t.at[r]; }, of_lane, total);
+      lanes.each([r](int, T& own, OfRows const& t) { own = t[r]; }, of_lane, total);
       T const sum = thread::reduce<T>(lanes, of_lane, collective::Sum<T>{});
       if (r >= count) continue;
       std::size_t const query = first_query + r;
       T* const row = task.row(query, piece);
       lanes.each(
           [&](int lane, OfRows const& m, Sums const& own) {
-            collective::OnlineSum<T> const all{m.at[r], sum};
+            collective::OnlineSum<T> const all{m[r], sum};
             T const factor = to_mean(all, task.answers());
             for (int c = 0; c < columns / pack; ++c) {
               int const col = (c * width + lane) * pack;
               Pack values;
-              for (int e = 0; e < pack; ++e) values[e] = own.at[r][c * pack + e] * factor;
+              for (int e = 0; e < pack; ++e) values[e] = own[r][c * pack + e] * factor;
               if (aligned) {
                 if (col < task.dim) collective::pack_at<pack>(row + col) = values;
               } else {

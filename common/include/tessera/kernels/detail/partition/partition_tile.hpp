@@ -307,19 +307,13 @@ template <class Tuning, class T>
   return Tuning::warps ? static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(T) % (128 / sizeof(T))) : 0;
 }
 
-/// A lane's elements in flight.
-template <class T, int Count>
-struct InFlight {
-  T at[Count];
-};
-
 /// Copies `count` elements from a team's scratch to contiguous memory; on a GPU each lane has several in flight. Must
 /// be called by all lanes of the team. No barriers.
 template <class Shape, class Tuning, class T, class Member>
 KOKKOS_FUNCTION void store_run(Member const& team, T const* from, int count, T* to) {
   if constexpr (Tuning::warps) {
     constexpr int in_flight = Tuning::stores_in_flight;
-    using Block = InFlight<T, in_flight>;
+    using Block = Kokkos::Array<T, in_flight>;
     typename Shape::Lanes const lanes;
     int const stride = Shape::Lanes::width * team.team_size();
     for (int begin = -behind_line<Tuning>(to); begin < count; begin += in_flight * stride) {
@@ -329,7 +323,7 @@ KOKKOS_FUNCTION void store_run(Member const& team, T const* from, int count, T* 
           [&](int lane, Block& own) {
             for (int k = 0; k < in_flight; ++k) {
               int const i = first + k * stride + lane;
-              if (i >= 0 && i < count) own.at[k] = from[i];
+              if (i >= 0 && i < count) own[k] = from[i];
             }
           },
           block);
@@ -337,7 +331,7 @@ KOKKOS_FUNCTION void store_run(Member const& team, T const* from, int count, T* 
           [&](int lane, Block const& own) {
             for (int k = 0; k < in_flight; ++k) {
               int const i = first + k * stride + lane;
-              if (i >= 0 && i < count) to[i] = own.at[k];
+              if (i >= 0 && i < count) to[i] = own[k];
             }
           },
           block);
