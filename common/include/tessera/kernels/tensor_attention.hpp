@@ -889,7 +889,19 @@ class TensorAttention {
       }
     }
     if constexpr (is_gpu<Exec>) few_ = 2 * tiles_of(queries, 128) <= static_cast<std::size_t>(multiprocessors(exec));
-    choose([&]<class Tile>() { plan<Tile>(exec, team); });
+    choose([&]<class Tile>() {
+      if (team != 0 && team != Tile::threads) {
+        throw Skip("a team of " + std::to_string(team) + " threads (a tile of queries is cut for " +
+                   std::to_string(Tile::threads) + ")");
+      }
+      steps_ = Tile::rounding_steps(keys_);
+      reduced_ = Tile::reduced_precision(keys_);
+      league_ = league_of(tiles_of(queries_, Tile::queries));
+      query_packs_ = static_cast<std::size_t>(league_) * Tile::packs_of_queries;
+      if (queries_ == 0 || keys_ == 0 || columns_ == 0) return;  // nothing is packed, however large the other extents
+      packs_ = Packs(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::packs"),
+                     query_packs_ + tiles_of(keys_, Tile::keys) * Tile::packs_of_tile);
+    });
   }
 
   /// Enqueues the computation. All matrices must be row-major; out must not overlap the others. Without keys, out
@@ -912,7 +924,21 @@ class TensorAttention {
       Kokkos::deep_copy(exec, out, 0.0F);
       return;
     }
-    choose([&]<class Tile>() { enqueue<Tile>(exec, of_q, of_k, of_v, to, scale); });
+    if constexpr (can_have_units_of_warps<Exec>) {
+      choose([&]<class Tile>() {
+        using Kernel =
+            detail::AttendTiles<Exec, lane::On<Exec, Tile::Unit::lanes>, Tile, collective::HardwareCopiesPastL1>;
+        auto const of = detail::ScoreFactor::of<Tile>(scale);
+        detail::BlockPack* const tiles = packs_.data() + query_packs_;
+        Kokkos::parallel_for(
+            label_ + "::pack", over(exec, packs_.extent(0)),
+            detail::PackAttention<Tile>{of_q, of_k, of_v, of.sign, query_packs_, packs_.data(), tiles});
+        typename Kernel::Policy const policy(exec, league_, Tile::threads, Tile::Unit::lanes);
+        Kokkos::parallel_for(label_ + "::attend", with_scratch(policy, Kernel::scratch_bytes()),
+                             Kernel{packs_.data(), tiles, to, queries_, keys_, static_cast<int>(columns_), of.factor,
+                                    of.slack, columns_ % 4 == 0 && collective::is_aligned_for_packs<4>(to)});
+      });
+    }
   }
 
   /// Returns the longest chain of roundings of a sum of weights or of weighted values, without the errors of rounded
@@ -920,46 +946,11 @@ class TensorAttention {
   [[nodiscard]] double rounding_steps() const { return steps_; }
   [[nodiscard]] ReducedPrecision reduced_precision() const { return reduced_; }
 
-  // Public because a device kernel may not be launched from a private function.
-  template <class Tile>
-  void enqueue([[maybe_unused]] Exec const& exec, [[maybe_unused]] detail::RowsOfFloats const& q,
-               [[maybe_unused]] detail::RowsOfFloats const& k, [[maybe_unused]] detail::RowsOfFloats const& v,
-               [[maybe_unused]] float* out, [[maybe_unused]] double scale) const {
-    if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec> &&
-                  collective::matrix_lanes<Exec> == Tile::Unit::lanes) {
-      using Kernel =
-          detail::AttendTiles<Exec, lane::On<Exec, Tile::Unit::lanes>, Tile, collective::HardwareCopiesPastL1>;
-      auto const [sign, factor, slack] = detail::ScoreFactor::of<Tile>(scale);
-      detail::BlockPack* const tiles = packs_.data() + query_packs_;
-      Kokkos::parallel_for(label_ + "::pack", over(exec, packs_.extent(0)),
-                           detail::PackAttention<Tile>{q, k, v, sign, query_packs_, packs_.data(), tiles});
-      typename Kernel::Policy const policy(exec, league_, Tile::threads, Tile::Unit::lanes);
-      Kokkos::parallel_for(label_ + "::attend", with_scratch(policy, Kernel::scratch_bytes()),
-                           Kernel{packs_.data(), tiles, out, queries_, keys_, static_cast<int>(columns_), factor, slack,
-                                  columns_ % 4 == 0 && collective::is_aligned_for_packs<4>(out)});
-    }
-  }
-
  private:
   template <class Body>
   void choose(Body const& body) const {
     Tuning::choose(columns_, few_, body);
   }
-  template <class Tile>
-  void plan(Exec const& exec, std::int64_t team) {
-    if (team != 0 && team != Tile::threads) {
-      throw Skip("a team of " + std::to_string(team) + " threads (a tile of queries is cut for " +
-                 std::to_string(Tile::threads) + ")");
-    }
-    steps_ = Tile::rounding_steps(keys_);
-    reduced_ = Tile::reduced_precision(keys_);
-    league_ = league_of(tiles_of(queries_, Tile::queries));
-    query_packs_ = static_cast<std::size_t>(league_) * Tile::packs_of_queries;
-    if (queries_ == 0 || keys_ == 0 || columns_ == 0) return;  // nothing is packed, however large the other extents
-    packs_ = Packs(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::packs"),
-                   query_packs_ + tiles_of(keys_, Tile::keys) * Tile::packs_of_tile);
-  }
-
   using Packs = Kokkos::View<detail::BlockPack*, typename Exec::memory_space>;
 
   std::string label_;
