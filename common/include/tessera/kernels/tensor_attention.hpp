@@ -319,12 +319,11 @@ struct AttendTiles {
     Value<A> own[strips][blocks][terms];
     load_queries(lanes, first_strip, own);
     State state;
-    TESSERA_UNROLL
-    for (int s = 0; s < strips; ++s) {
+    unrolled<strips>([&](int s) {
       state.known[s] = lanes.template fill<OfRows>(OfRows{{below_all, below_all}});
       state.total[s] = lanes.template fill<OfRows>(OfRows{{0, 0}});
       for (Value<C>& sum : state.sums[s]) sum = lanes.template fill<C>(C{});
-    }
+    });
     int const of_part = part * Tile::packs_of_keys / Tile::across;
     for (std::size_t tile = 0; tile < tile_count; ++tile) {
       BlockPack const* const keys = arrived(team, lanes, copies, ring);
@@ -407,23 +406,16 @@ struct AttendTiles {
 
   KOKKOS_FUNCTION void load_queries(Lanes const& lanes, std::size_t first_strip,
                                     Value<A> (&own)[strips][blocks][terms]) const {
-    TESSERA_UNROLL
-    for (int s = 0; s < strips; ++s) {
-      TESSERA_UNROLL
-      for (int block = 0; block < blocks; ++block) {
-        TESSERA_UNROLL
-        for (int t = 0; t < terms; ++t) {
-          BlockPack const* const from =
-              queries + (((first_strip + static_cast<std::size_t>(s)) * blocks + block) * terms + t) * Unit::lanes;
-          lanes.each(
-              [&](int lane, A& a) {
-                BlockPack const pack = from[lane];
-                a = A{{pack[0], pack[2], pack[1], pack[3]}};
-              },
-              own[s][block][t]);
-        }
-      }
-    }
+    unrolled<strips, blocks, terms>([&](int s, int block, int t) {
+      BlockPack const* const from =
+          queries + (((first_strip + static_cast<std::size_t>(s)) * blocks + block) * terms + t) * Unit::lanes;
+      lanes.each(
+          [&](int lane, A& a) {
+            BlockPack const pack = from[lane];
+            a = A{{pack[0], pack[2], pack[1], pack[3]}};
+          },
+          own[s][block][t]);
+    });
   }
 
   // Loads a block's factors b of two neighbouring products.
@@ -447,49 +439,33 @@ struct AttendTiles {
                                      Value<A> const (&own)[strips][blocks][terms],
                                      Value<C> (&scores)[strips][2 * key_blocks]) const {
     if constexpr (terms == 1) {
-      TESSERA_UNROLL
-      for (int block = 0; block < blocks; ++block) {
+      unrolled<blocks>([&](int block) {
         Value<B> b[2 * key_blocks];
-        TESSERA_UNROLL
-        for (int k = 0; k < key_blocks; ++k) {
-          load(lanes, keys + (k * blocks + block) * Unit::lanes, b[2 * k], b[2 * k + 1]);
-        }
-        TESSERA_UNROLL
-        for (int panel = 0; panel < 2 * key_blocks; ++panel) {
-          TESSERA_UNROLL
-          for (int s = 0; s < strips; ++s) {
-            multiply(lanes, block == 0, own[s][block][0], b[panel], scores[s][panel]);
-          }
-        }
-      }
+        unrolled<key_blocks>(
+            [&](int k) { load(lanes, keys + (k * blocks + block) * Unit::lanes, b[2 * k], b[2 * k + 1]); });
+        unrolled<2 * key_blocks, strips>(
+            [&](int panel, int s) { multiply(lanes, block == 0, own[s][block][0], b[panel], scores[s][panel]); });
+      });
     } else {
       TESSERA_UNROLL
       for (int block = 0; block < blocks; block += together) {
         Value<C> sums[together][strips][2];
         multiply_terms(lanes, keys, block, [&](int s, int, int i) -> auto const& { return own[s][block + i]; }, sums);
-        TESSERA_UNROLL
-        for (int i = 0; i < together; ++i) {
-          TESSERA_UNROLL
-          for (int s = 0; s < strips; ++s) {
-            for (int panel = 0; panel < 2; ++panel) {
-              if (block + i == 0) {
-                scores[s][panel] = sums[i][s][panel];
-              } else {
-                add(lanes, scores[s][panel], sums[i][s][panel]);
-              }
-            }
+        unrolled<together, strips, 2>([&](int i, int s, int panel) {
+          if (block + i == 0) {
+            scores[s][panel] = sums[i][s][panel];
+          } else {
+            add(lanes, scores[s][panel], sums[i][s][panel]);
           }
-        }
+        });
       }
-      for (auto& of_strip : scores) {
-        for (Value<C>& score : of_strip) {
-          lanes.each(
-              [&](int, C& own_score) {
-                for (int i = 0; i < 4; ++i) own_score.at[i] *= factor;
-              },
-              score);
-        }
-      }
+      unrolled<strips, 2>([&](int s, int panel) {
+        lanes.each(
+            [&](int, C& own_score) {
+              for (int i = 0; i < 4; ++i) own_score.at[i] *= factor;
+            },
+            scores[s][panel]);
+      });
     }
   }
 
@@ -499,25 +475,17 @@ struct AttendTiles {
     constexpr std::uint32_t two_ones = 0x3f80'3f80U;
     auto const ones = lanes.template fill<B>(B{{two_ones, two_ones}});
     Value<C> sums[strips];
-    TESSERA_UNROLL
-    for (int k = 0; k < key_blocks; ++k) {
-      TESSERA_UNROLL
-      for (int t = terms - 1; t >= 0; --t) {
-        TESSERA_UNROLL
-        for (int s = 0; s < strips; ++s) {
-          multiply(lanes, k == 0 && t == terms - 1, weights[s][k][t], ones, sums[s]);
-        }
-      }
-    }
-    TESSERA_UNROLL
-    for (int s = 0; s < strips; ++s) {
+    unrolled<key_blocks, terms, strips>([&](int k, int i, int s) {  // the smallest terms first
+      multiply(lanes, k == 0 && i == 0, weights[s][k][terms - 1 - i], ones, sums[s]);
+    });
+    unrolled<strips>([&](int s) {
       lanes.each(
           [](int, OfRows& total, C const& more) {
             total.at[0] += more.at[0];
             total.at[1] += more.at[2];
           },
           state.total[s], sums[s]);
-    }
+    });
   }
 
   // Adds this thread's weighted values to the sums.
@@ -527,15 +495,8 @@ struct AttendTiles {
     for (int block = 0; block < blocks; block += together) {
       Value<C> sums[together][strips][2];
       multiply_terms(lanes, values, block, [&](int s, int k, int) -> auto const& { return weights[s][k]; }, sums);
-      TESSERA_UNROLL
-      for (int i = 0; i < together; ++i) {
-        TESSERA_UNROLL
-        for (int s = 0; s < strips; ++s) {
-          for (int panel = 0; panel < 2; ++panel) {
-            add(lanes, state.sums[s][2 * (block + i) + panel], sums[i][s][panel]);
-          }
-        }
-      }
+      unrolled<together, strips, 2>(
+          [&](int i, int s, int panel) { add(lanes, state.sums[s][2 * (block + i) + panel], sums[i][s][panel]); });
     }
   }
 
@@ -544,31 +505,16 @@ struct AttendTiles {
   template <class Left>
   KOKKOS_FUNCTION static void multiply_terms(Lanes const& lanes, BlockPack const* packs, int block, Left const& left,
                                              Value<C> (&sums)[together][strips][2]) {
-    TESSERA_UNROLL
-    for (int k = 0; k < key_blocks; ++k) {
+    unrolled<key_blocks>([&](int k) {
       Value<B> b[together][terms][2];
-      TESSERA_UNROLL
-      for (int i = 0; i < together; ++i) {
-        TESSERA_UNROLL
-        for (int t = 0; t < terms; ++t) {
-          load(lanes, packs + ((k * blocks + block + i) * terms + t) * Unit::lanes, b[i][t][0], b[i][t][1]);
-        }
-      }
-      TESSERA_UNROLL
-      for (int product = 0; product < Tile::products; ++product) {
+      unrolled<together, terms>([&](int i, int t) {
+        load(lanes, packs + ((k * blocks + block + i) * terms + t) * Unit::lanes, b[i][t][0], b[i][t][1]);
+      });
+      unrolled<Tile::products, together, strips, 2>([&](int product, int i, int s, int panel) {
         auto const pair = Tile::pair(product);
-        TESSERA_UNROLL
-        for (int i = 0; i < together; ++i) {
-          TESSERA_UNROLL
-          for (int s = 0; s < strips; ++s) {
-            for (int panel = 0; panel < 2; ++panel) {
-              multiply(lanes, k == 0 && product == 0, left(s, k, i)[pair.of_a], b[i][pair.of_b][panel],
-                       sums[i][s][panel]);
-            }
-          }
-        }
-      }
-    }
+        multiply(lanes, k == 0 && product == 0, left(s, k, i)[pair.of_a], b[i][pair.of_b][panel], sums[i][s][panel]);
+      });
+    });
   }
   // Begins a sum with a product, or adds the product to it.
   KOKKOS_FUNCTION static void multiply(Lanes const& lanes, bool begins, Value<A> const& a, Value<B> const& b,
@@ -595,50 +541,41 @@ struct AttendTiles {
                                Value<A> (&weights)[strips][key_blocks][terms]) const {
     if (count < key_blocks * Tile::edge) leave_out(lanes, count, scores);
     follow(lanes, scores, state);
-    TESSERA_UNROLL
-    for (int s = 0; s < strips; ++s) {
-      TESSERA_UNROLL
-      for (int k = 0; k < key_blocks; ++k) {
-        auto& low = scores[s][2 * k];
-        auto& high = scores[s][2 * k + 1];
-        weigh(lanes, state.known[s], low);
-        weigh(lanes, state.known[s], high);
-        TESSERA_UNROLL
-        for (int t = 0; t < terms; ++t) {
-          lanes.each(
-              [](int, A& w, C& left, C& right) {
-                w = A{{Unit::word(left.at[0], left.at[1]), Unit::word(left.at[2], left.at[3]),
-                       Unit::word(right.at[0], right.at[1]), Unit::word(right.at[2], right.at[3])}};
-                if constexpr (terms > 1) {  // the remainder, from which the next terms are made
-                  take_off(w.at[0], left.at[0], left.at[1]);
-                  take_off(w.at[1], left.at[2], left.at[3]);
-                  take_off(w.at[2], right.at[0], right.at[1]);
-                  take_off(w.at[3], right.at[2], right.at[3]);
-                }
-              },
-              weights[s][k][t], low, high);
-        }
-      }
-    }
+    unrolled<strips, key_blocks>([&](int s, int k) {
+      auto& low = scores[s][2 * k];
+      auto& high = scores[s][2 * k + 1];
+      weigh(lanes, state.known[s], low);
+      weigh(lanes, state.known[s], high);
+      unrolled<terms>([&](int t) {
+        lanes.each(
+            [](int, A& w, C& left, C& right) {
+              w = A{{Unit::word(left.at[0], left.at[1]), Unit::word(left.at[2], left.at[3]),
+                     Unit::word(right.at[0], right.at[1]), Unit::word(right.at[2], right.at[3])}};
+              if constexpr (terms > 1) {  // the remainder, from which the next terms are made
+                take_off(w.at[0], left.at[0], left.at[1]);
+                take_off(w.at[1], left.at[2], left.at[3]);
+                take_off(w.at[2], right.at[0], right.at[1]);
+                take_off(w.at[3], right.at[2], right.at[3]);
+              }
+            },
+            weights[s][k][t], low, high);
+      });
+    });
   }
 
   // Excludes keys from `count` on, which do not exist.
   KOKKOS_FUNCTION static void leave_out(Lanes const& lanes, int count, Value<C> (&scores)[strips][2 * key_blocks]) {
-    TESSERA_UNROLL
-    for (int s = 0; s < strips; ++s) {
-      TESSERA_UNROLL
-      for (int panel = 0; panel < 2 * key_blocks; ++panel) {
-        lanes.each(
-            [&](int lane, C& score) {
-              for (int i = 0; i < 4; ++i) {
-                if (panel * Unit::cols + Unit::col_of_c(lane, i) >= count) {
-                  score.at[i] = collective::minus_infinity<float>();
-                }
+    unrolled<strips, 2 * key_blocks>([&](int s, int panel) {
+      lanes.each(
+          [&](int lane, C& score) {
+            for (int i = 0; i < 4; ++i) {
+              if (panel * Unit::cols + Unit::col_of_c(lane, i) >= count) {
+                score.at[i] = collective::minus_infinity<float>();
               }
-            },
-            scores[s][panel]);
-      }
-    }
+            }
+          },
+          scores[s][panel]);
+    });
   }
 
   // If any score exceeds its query's running maximum by more than `slack`, rescales all queries to their largest
@@ -647,26 +584,23 @@ struct AttendTiles {
                               State& state) const {
     Value<OfRows> highest[strips];
     auto far_above = lanes.template fill<bool>(false);
-    TESSERA_UNROLL
-    for (int s = 0; s < strips; ++s) {
+    unrolled<strips>([&](int s) {
       highest[s] = state.known[s];
-      TESSERA_UNROLL
-      for (int panel = 0; panel < 2 * key_blocks; ++panel) {
+      unrolled<2 * key_blocks>([&](int panel) {
         lanes.each(
             [](int, OfRows& own, C const& score) {
               for (int i = 0; i < 4; ++i) own.at[i / 2] = Kokkos::fmax(own.at[i / 2], score.at[i]);
             },
             highest[s], scores[s][panel]);
-      }
+      });
       lanes.each(
           [&](int, bool& is_far, OfRows const& own, OfRows const& known) {
             for (int r = 0; r < 2; ++r) is_far = is_far || own.at[r] > known.at[r] + slack;
           },
           far_above, highest[s], state.known[s]);
-    }
+    });
     if (!lanes.any(far_above)) return;
-    TESSERA_UNROLL
-    for (int s = 0; s < strips; ++s) {
+    unrolled<strips>([&](int s) {
       for (int mask = 1; mask < 4; mask *= 2) {  // over the four lanes that share a row
         auto const other = lanes.exchange(highest[s], mask);
         lanes.each(
@@ -692,7 +626,7 @@ struct AttendTiles {
             },
             sum, change);
       }
-    }
+    });
   }
 
   // Replaces scores by weights.
@@ -724,28 +658,25 @@ struct AttendTiles {
     team.team_barrier();  // all threads have read the last tile
     if (part > 0) {
       Floats* const slot = slots + ((part - 1) * Tile::down + place) * packs_of_thread;
-      TESSERA_UNROLL
-      for (int s = 0; s < strips; ++s) {
+      unrolled<strips>([&](int s) {
         Floats* const to = slot + s * (panels + 1) * Unit::lanes;
         lanes.each([&](int lane, OfRows const& known,
                        OfRows const& total) { to[lane] = Floats{known.at[0], known.at[1], total.at[0], total.at[1]}; },
                    state.known[s], state.total[s]);
-        TESSERA_UNROLL
-        for (int panel = 0; panel < panels; ++panel) {
+        unrolled<panels>([&](int panel) {
           lanes.each(
               [&](int lane, C const& sum) {
                 to[(panel + 1) * Unit::lanes + lane] = Floats{sum.at[0], sum.at[1], sum.at[2], sum.at[3]};
               },
               state.sums[s][panel]);
-        }
-      }
+        });
+      });
     }
     team.team_barrier();
     if (part > 0) return;
     for (int other = 1; other < Tile::across; ++other) {
       Floats const* const slot = slots + ((other - 1) * Tile::down + place) * packs_of_thread;
-      TESSERA_UNROLL
-      for (int s = 0; s < strips; ++s) {
+      unrolled<strips>([&](int s) {
         Floats const* const from = slot + s * (panels + 1) * Unit::lanes;
         auto mine = lanes.template fill<OfRows>(OfRows{});
         auto theirs = lanes.template fill<OfRows>(OfRows{});
@@ -761,32 +692,29 @@ struct AttendTiles {
               }
             },
             state.known[s], state.total[s], mine, theirs);
-        TESSERA_UNROLL
-        for (int panel = 0; panel < panels; ++panel) {
+        unrolled<panels>([&](int panel) {
           lanes.each(
               [&](int lane, C& sum, OfRows const& own, OfRows const& of_other) {
                 Floats const x = from[(panel + 1) * Unit::lanes + lane];
                 for (int i = 0; i < 4; ++i) sum.at[i] = sum.at[i] * own.at[i / 2] + x[i] * of_other.at[i / 2];
               },
               state.sums[s][panel], mine, theirs);
-        }
-      }
+        });
+      });
     }
   }
 
   // ---- store
 
   KOKKOS_FUNCTION void store(Lanes const& lanes, std::size_t first_strip, State& state) const {
-    TESSERA_UNROLL
-    for (int s = 0; s < strips; ++s) {
+    unrolled<strips>([&](int s) {
       std::size_t const first = (first_strip + s) * Tile::edge;
       lanes.each(
           [](int, OfRows& total) {
             for (int r = 0; r < 2; ++r) total.at[r] = 1 / total.at[r];
           },
           state.total[s]);
-      TESSERA_UNROLL
-      for (int block = 0; block < blocks; ++block) {
+      unrolled<blocks>([&](int block) {
         lanes.each(
             [&](int lane, C const& left, C const& right, OfRows const& inverse) {
               int const col = block * Tile::edge + lane % 4 * 4;
@@ -807,8 +735,8 @@ struct AttendTiles {
               }
             },
             state.sums[s][2 * block], state.sums[s][2 * block + 1], state.total[s]);
-      }
-    }
+      });
+    });
   }
 };
 
