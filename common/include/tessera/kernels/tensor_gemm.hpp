@@ -142,13 +142,12 @@ struct PackLeft {
     std::size_t const block_row = row(block);
     std::size_t const slice = block - block_row * along;
     Words words;
-    TESSERA_UNROLL
-    for (int group = 0; group < Unit::groups; ++group) {
+    unrolled<Unit::groups>([&](int group) {
       auto const four = a.four(block_row * 16 + static_cast<std::size_t>(Unit::line_of(lane) + Unit::lines * group),
                                slice * 16 + static_cast<std::size_t>(Unit::four_of(lane) * 4));
       words[group] = Unit::word(four[0], four[1]);
       words[group + Unit::groups] = Unit::word(four[2], four[3]);
-    }
+    });
     packed[(slice * down + block_row) * Unit::lanes + static_cast<std::size_t>(lane)] = words;
   }
 };
@@ -181,11 +180,10 @@ struct PackRight {
     Columns const of_row[4] = {columns_of(row, col), columns_of(row + 1, col), columns_of(row + 2, col),
                                columns_of(row + 3, col)};
     Words words;
-    TESSERA_UNROLL
-    for (int product = 0; product < columns; ++product) {
+    unrolled<columns>([&](int product) {
       words[2 * product] = Unit::word(of_row[0][product], of_row[1][product]);
       words[2 * product + 1] = Unit::word(of_row[2][product], of_row[3][product]);
-    }
+    });
     packed[block * Unit::lanes + static_cast<std::size_t>(lane)] = words;
   }
 
@@ -324,38 +322,27 @@ struct PackedProduct {
   KOKKOS_FUNCTION static void load_left(Member const& team, Lanes const& lanes, Words const* slice,
                                         Value<typename Unit::A> (&left)[strips]) {
     Words const* const own_rows = slice + team.team_rank() / Tile::across * strips * Unit::lanes;
-    TESSERA_UNROLL
-    for (int s = 0; s < strips; ++s) {
+    unrolled<strips>([&](int s) {
       lanes.each(
           [&](int lane, typename Unit::A& own) {
             Words const words = own_rows[s * Unit::lanes + lane];
-            TESSERA_UNROLL
-            for (int w = 0; w < 128 / Unit::lanes; ++w) own.at[w] = words[w];
+            unrolled<128 / Unit::lanes>([&](int w) { own.at[w] = words[w]; });
           },
           left[s]);
-    }
+    });
   }
 
   // Reads a block of b: one access per lane.
   KOKKOS_FUNCTION static void load_right(Lanes const& lanes, Words const* block,
                                          Value<typename Unit::B> (&right)[products]) {
-    using B = typename Unit::B;
-    if constexpr (products == 2) {
+    unrolled<products>([&](int i) {
       lanes.each(
-          [&](int lane, B& first, B& second) {
+          [&](int lane, typename Unit::B& own) {
             Words const words = block[lane];
-            first = {{words[0], words[1]}};
-            second = {{words[2], words[3]}};
+            own = {{words[2 * i], words[2 * i + 1]}};
           },
-          right[0], right[1]);
-    } else {
-      lanes.each(
-          [&](int lane, B& only) {
-            Words const words = block[lane];
-            only = {{words[0], words[1]}};
-          },
-          right[0]);
-    }
+          right[i]);
+    });
   }
 
   // ---- multiply
@@ -365,18 +352,12 @@ struct PackedProduct {
                                        Value<typename Unit::A> const (&left)[strips], Words const* slice,
                                        Value<Sum> (&sums)[strips][panels]) {
     Words const* const own_cols = slice + packs_of_a + team.team_rank() % Tile::across * Tile::pairs * Unit::lanes;
-    TESSERA_UNROLL
-    for (int p = 0; p < Tile::pairs; ++p) {
+    unrolled<Tile::pairs>([&](int p) {
       Value<typename Unit::B> right[products];
       load_right(lanes, own_cols + p * Unit::lanes, right);
-      TESSERA_UNROLL
-      for (int s = 0; s < strips; ++s) {
-        TESSERA_UNROLL
-        for (int i = 0; i < products; ++i) {
-          collective::multiply_add(Unit{}, lanes, sums[s][products * p + i], left[s], right[i]);
-        }
-      }
-    }
+      unrolled<strips, products>(
+          [&](int s, int i) { collective::multiply_add(Unit{}, lanes, sums[s][products * p + i], left[s], right[i]); });
+    });
   }
 
   // ---- store
@@ -386,28 +367,18 @@ struct PackedProduct {
                                   Value<Sum> (&sums)[strips][panels]) const {
     int const first_row = team.team_rank() / Tile::across * strips * 16;
     int const first_col = team.team_rank() % Tile::across * Tile::pairs * 16;
-    TESSERA_UNROLL
-    for (int s = 0; s < strips; ++s) {
-      TESSERA_UNROLL
-      for (int p = 0; p < Tile::pairs; ++p) {
-        auto* const own = sums[s] + products * p;
-        if constexpr (products == 2) {
-          lanes.each(
-              [&](int lane, Sum const& first, Sum const& second) {
-                Sum const both[products] = {first, second};
-                store_block(lane, place, first_row + s * 16, first_col + p * 16, both);
-              },
-              own[0], own[1]);
-        } else {
-          lanes.each(
-              [&](int lane, Sum const& only) {
-                Sum const one[products] = {only};
-                store_block(lane, place, first_row + s * 16, first_col + p * 16, one);
-              },
-              own[0]);
-        }
+    unrolled<strips, Tile::pairs>([&](int s, int p) {
+      auto* const own = sums[s] + products * p;
+      auto const store_sums = [&](int lane, auto const&... all) {
+        Sum const of_products[products] = {all...};
+        store_block(lane, place, first_row + s * 16, first_col + p * 16, of_products);
+      };
+      if constexpr (products == 2) {
+        lanes.each(store_sums, own[0], own[1]);
+      } else {
+        lanes.each(store_sums, own[0]);
       }
-    }
+    });
   }
 
   // Stores a lane's sums of a block of c that begins at `first_row`, `first_col` of the tile: four neighbours in each
@@ -415,18 +386,16 @@ struct PackedProduct {
   KOKKOS_FUNCTION void store_block(int lane, collective::MatrixTiles::Place const& place, int first_row, int first_col,
                                    Sum const (&sums)[products]) const {
     int const col = first_col + 4 * Unit::four_of(lane);
-    TESSERA_UNROLL
-    for (int group = 0; group < Unit::groups; ++group) {
+    unrolled<Unit::groups>([&](int group) {
       int const row = first_row + Unit::line_of(lane) + Unit::lines * group;
-      if (row >= place.row_count || col >= place.col_count) continue;
+      if (row >= place.row_count || col >= place.col_count) return;
       std::size_t const at =
           (place.row + static_cast<std::size_t>(row)) * tiles.cols + place.col + static_cast<std::size_t>(col);
       int const count = place.col_count - col < 4 ? place.col_count - col : 4;
       collective::Pack<float, 4> four;
-      TESSERA_UNROLL
-      for (int e = 0; e < 4; ++e) four[e] = sums[e % products].at[group * (4 / products) + e / products];
+      unrolled<4>([&](int e) { four[e] = sums[e % products].at[group * (4 / products) + e / products]; });
       store_four(c + at, place.col + static_cast<std::size_t>(col), count, four, store, by_packs);
-    }
+    });
   }
 };
 

@@ -221,15 +221,14 @@ struct WarpgroupProduct {
   // Stores the sums that lie in the matrix c.
   KOKKOS_FUNCTION void store_tile(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
                                   Value<Sums> (&sums)[strips]) const {
-    TESSERA_UNROLL
-    for (int s = 0; s < strips; ++s) {
+    unrolled<strips>([&](int s) {
       lanes.each(
           [&](int lane, Sums const& own) {
             store_panel_sums<Products>(c, place, tiles.cols, s * Products::rows, team.team_rank(), lane, own, store,
                                        by_packs);
           },
           sums[s]);
-    }
+    });
   }
 };
 

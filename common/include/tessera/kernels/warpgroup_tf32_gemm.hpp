@@ -124,11 +124,10 @@ struct PackTerms {
       }
     }
     collective::FactorPack* to = packed + eighth * 2 * Terms * padded + col / 16 * 16 + col % 2 * 8 + col % 16 / 2;
-    TESSERA_UNROLL
-    for (int term = 0; term < Terms; ++term) {
-      TESSERA_UNROLL
-      for (int half = 0; half < 2; ++half, to += padded) *to = terms[term][half];
-    }
+    unrolled<Terms, 2>([&](int term, int half) {
+      *to = terms[term][half];
+      to += padded;
+    });
   }
 };
 
@@ -333,14 +332,11 @@ struct WarpgroupTf32Product {
     lanes.each(
         [&](int lane, Source const& own) {
           FactorPack const* from = own.b + static_cast<std::size_t>(stage) * (eighths * terms * 2) * across;
-          TESSERA_UNROLL
-          for (int i = 0; i < eighths * terms; ++i) {
-            FactorPack* const column = to.at(i / terms, i % terms) + team.team_rank() * Products::lanes + lane;
-            TESSERA_UNROLL
-            for (int half = 0; half < 2; ++half, from += across) {
-              copies.template copy_async<16>(column + half * Tile::cols, from, true);
-            }
-          }
+          unrolled<eighths, terms, 2>([&](int eighth, int term, int half) {
+            FactorPack* const column = to.at(eighth, term) + team.team_rank() * Products::lanes + lane;
+            copies.template copy_async<16>(column + half * Tile::cols, from, true);
+            from += across;
+          });
         },
         source);
   }
@@ -379,15 +375,11 @@ struct WarpgroupTf32Product {
     float const* const part = reinterpret_cast<float const*>(packs + Products::lanes * team.team_rank());
     lanes.each(
         [&](int lane, A& high_own, A& low_own) {
-          TESSERA_UNROLL
-          for (int r = 0; r < 2; ++r) {
+          unrolled<2>([&](int r) {
             auto const two = Part::two(part, lane / 4 + 8 * r, lane % 4 * 2);
-            TESSERA_UNROLL
-            for (int half = 0; half < 2; ++half) {
-              int const i = r + 2 * half;
-              collective::split_to_tf32<terms>(two[half], high_own.at[i], low_own.at[i]);
-            }
-          }
+            collective::split_to_tf32<terms>(two[0], high_own.at[r], low_own.at[r]);
+            collective::split_to_tf32<terms>(two[1], high_own.at[r + 2], low_own.at[r + 2]);
+          });
         },
         high, low);
   }
@@ -395,12 +387,9 @@ struct WarpgroupTf32Product {
   // ---- multiply
 
   KOKKOS_FUNCTION static void add(Lanes const& lanes, Sums& more, Sums& sums) {
-    lanes.each(
-        [](int, collective::WarpgroupSums const& one, collective::WarpgroupSums& to) {
-          TESSERA_UNROLL
-          for (int i = 0; i < 64; ++i) to.at[i] += one.at[i];
-        },
-        more, sums);
+    lanes.each([](int, collective::WarpgroupSums const& one,
+                  collective::WarpgroupSums& to) { unrolled<64>([&](int i) { to.at[i] += one.at[i]; }); },
+               more, sums);
   }
 
   // ---- store
@@ -408,15 +397,14 @@ struct WarpgroupTf32Product {
   // Stores the sums that lie in the matrix c.
   KOKKOS_FUNCTION void store_tile(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
                                   Sums (&sums)[2]) const {
-    TESSERA_UNROLL
-    for (int s = 0; s < 2; ++s) {
+    unrolled<2>([&](int s) {
       lanes.each(
           [&](int lane, collective::WarpgroupSums const& own) {
             store_panel_sums<Products>(c, place, tiles.cols, s * Products::rows, team.team_rank(), lane, own, store,
                                        by_packs);
           },
           sums[s]);
-    }
+    });
   }
 };
 

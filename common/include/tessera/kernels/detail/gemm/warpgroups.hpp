@@ -55,21 +55,17 @@ template <class Products, class Store>
 KOKKOS_INLINE_FUNCTION void store_panel_sums(float* c, collective::MatrixTiles::Place const& place, std::size_t cols,
                                              int first_row, int thread, int lane, collective::WarpgroupSums const& sums,
                                              Store const& store, bool by_packs) {
-  TESSERA_UNROLL
-  for (int i = 0; i < 64; i += 8) {  // a lane's sums of 16 columns and two rows: even columns first
-    int const col = i / 8 * 16 + lane % 4 * 4;
-    TESSERA_UNROLL
-    for (int half = 0; half < 4; half += 2) {
-      int const row = first_row + Products::row_of_c(thread, lane, half);
-      if (row >= place.row_count || col >= place.col_count) continue;
-      std::size_t const first = place.col + static_cast<std::size_t>(col);
-      float const* const even = sums.at + i + half;
-      float const* const odd = even + 4;
-      store_four(c + (place.row + static_cast<std::size_t>(row)) * cols + first, first,
-                 place.col_count - col < 4 ? place.col_count - col : 4, {even[0], odd[0], even[1], odd[1]}, store,
-                 by_packs);
-    }
-  }
+  unrolled<8, 2>([&](int i, int half) {  // a lane's sums of 16 columns and two rows: even columns first
+    int const col = i * 16 + lane % 4 * 4;
+    int const row = first_row + Products::row_of_c(thread, lane, 2 * half);
+    if (row >= place.row_count || col >= place.col_count) return;
+    std::size_t const first = place.col + static_cast<std::size_t>(col);
+    float const* const even = sums.at + 8 * i + 2 * half;
+    float const* const odd = even + 4;
+    store_four(c + (place.row + static_cast<std::size_t>(row)) * cols + first, first,
+               place.col_count - col < 4 ? place.col_count - col : 4, {even[0], odd[0], even[1], odd[1]}, store,
+               by_packs);
+  });
 }
 
 }  // namespace tessera::kernels::detail
