@@ -41,7 +41,6 @@
 #include <tessera/kernels/detail/attention/attention_pieces.hpp>
 #include <tessera/kernels/detail/launch/chunks.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
-#include <tessera/kernels/detail/launch/views.hpp>
 
 namespace tessera::kernels {
 

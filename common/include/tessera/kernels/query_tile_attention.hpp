@@ -38,7 +38,6 @@
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/detail/attention/attention_pieces.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
-#include <tessera/kernels/detail/launch/views.hpp>
 
 namespace tessera::kernels {
 

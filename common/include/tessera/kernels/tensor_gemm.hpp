@@ -62,7 +62,6 @@
 #include <tessera/kernels/detail/gemm/matrix_units.hpp>
 #include <tessera/kernels/detail/gemm/pack_factors.hpp>
 #include <tessera/kernels/detail/gemm/store_four.hpp>
-#include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/product_form.hpp>
 
 namespace tessera::kernels {

@@ -67,7 +67,6 @@
 #include <tessera/kernels/detail/gemm/matrix_unit_gemm.hpp>
 #include <tessera/kernels/detail/gemm/matrix_units.hpp>
 #include <tessera/kernels/detail/gemm/store_four.hpp>
-#include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/product_form.hpp>
 
 namespace tessera::kernels {

@@ -40,9 +40,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -56,13 +54,11 @@
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
 #include <tessera/kernels/detail/gemm/matrix_unit_gemm.hpp>
 #include <tessera/kernels/detail/gemm/matrix_units.hpp>
 #include <tessera/kernels/detail/gemm/pack_factors.hpp>
 #include <tessera/kernels/detail/gemm/warpgroups.hpp>
-#include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/product_form.hpp>
 
 namespace tessera::kernels {

@@ -21,7 +21,6 @@
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/scratch.hpp>
-#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/gemm/product_of_tiles.hpp>
 #include <tessera/kernels/detail/launch/chunks.hpp>
 #include <tessera/kernels/product_form.hpp>
