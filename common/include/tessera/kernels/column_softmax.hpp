@@ -75,7 +75,7 @@ struct ColumnPart {
   /// Returns the sums over rows first, first + down, ... of N columns.
   [[nodiscard]] KOKKOS_FUNCTION Sums of_rows(std::size_t col, std::size_t first, std::size_t end) const {
     Sums sums{};
-    std::size_t const apart = static_cast<std::size_t>(down);
+    std::size_t const apart = down;
     for (std::size_t row = first; row < end; row += apart * in_flight) {
       Pack rows[in_flight];
       for (int k = 0; k < in_flight; ++k) {
@@ -175,14 +175,14 @@ struct ColumnLanes {
         static_cast<int>(std::min<std::size_t>(std::min(Tuning::most_across, widest), std::bit_ceil(packs)));
     kernel.down = lanes / kernel.across;
     kernel.cols = cols;
-    kernel.tiles = tiles_of(packs, static_cast<std::size_t>(kernel.across));
+    kernel.tiles = tiles_of(packs, kernel.across);
     kernel.chunks =
         split(rows, static_cast<std::size_t>(kernel.down) * in_flight, std::max<std::size_t>(1, fill / kernel.tiles));
     return kernel;
   }
 
   void enqueue(Exec const& exec, std::string const& label, int lanes) const {
-    Policy policy(exec, league_of(tiles * static_cast<std::size_t>(chunks.count)), lanes);
+    Policy policy(exec, league_of(tiles * chunks.count), lanes);
     auto const scratch = static_cast<int>(Scratch::shmem_size(lanes));
     Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
@@ -431,7 +431,7 @@ class ColumnSoftmax {
   template <class Any>
   [[nodiscard]] std::size_t of_chunks(Any const& kernel) const {
     bool const in_one = kernel.chunks.count == 1 && !in_two_;
-    return kernel.chunks.n == 0 || in_one ? 0 : static_cast<std::size_t>(kernel.chunks.count) * kernel.cols;
+    return kernel.chunks.n == 0 || in_one ? 0 : kernel.chunks.count * kernel.cols;
   }
 
   template <class Any, class Between>

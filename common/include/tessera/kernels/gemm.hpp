@@ -96,7 +96,7 @@ struct AddParts {
   KOKKOS_FUNCTION void operator()(Width<N>, std::size_t begin) const {
     auto total = collective::pack_at<N>(parts + begin);
     for (int part = 1; part < count; ++part) {
-      auto const next = collective::pack_at<N>(parts + static_cast<std::size_t>(part) * n + begin);
+      auto const next = collective::pack_at<N>(parts + part * n + begin);
       for (int e = 0; e < N; ++e) total[e] += next[e];
     }
     collective::pack_at<N>(sum + begin) = total;
@@ -145,24 +145,23 @@ class Gemm {
       std::size_t const tiles = tiles_of(m, Large::rows) * tiles_of(n, Large::cols);
       std::size_t const small_tiles = tiles_of(m, Small::rows) * tiles_of(n, Small::cols);
       if (may_split) split_k(parts > 0 ? parts : multiprocessors * Large::teams / tiles, Large::depth);
-      large_ = tiles * static_cast<std::size_t>(k_.count) * 2 * lanes >= 3 * concurrency;
+      large_ = tiles * k_.count * 2 * lanes >= 3 * concurrency;
       if (may_split && !large_) {
         split_k(parts > 0 ? parts : multiprocessors * Small::teams / small_tiles, Small::depth);
       }
-      (void)league_of(small_tiles * static_cast<std::size_t>(k_.count));
+      (void)league_of(small_tiles * k_.count);
       stream_ = best_stream(multiprocessors);
     } else {
       threads_ = team_size(exec, team);
-      std::size_t const teams = concurrency / static_cast<std::size_t>(threads_);
+      std::size_t const teams = concurrency / threads_;
       host_tiles_ = host_tiles(m, n, teams);
       std::size_t const tiles = host_tiles_.across() * host_tiles_.down();
       if (may_split) split_k(parts > 0 ? parts : teams / tiles, Panel<>::depth);
-      (void)league_of(tiles * static_cast<std::size_t>(k_.count));
+      (void)league_of(tiles * k_.count);
     }
     if (k_.count > 1) {
       sums_ = Kokkos::View<Sum*, typename Exec::memory_space>(
-          Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::parts"),
-          static_cast<std::size_t>(k_.count) * m * n);
+          Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::parts"), k_.count * m * n);
     }
   }
 
@@ -229,7 +228,7 @@ class Gemm {
   void split_k(std::size_t parts, int step) {
     if constexpr (!Form::Store::changes && !Form::Store::adds) {
       std::size_t const most = std::max<std::size_t>(1, std::min(parts, k_.n / Tuning::least_part));
-      k_ = most == 1 ? Chunks{.n = k_.n, .size = k_.n} : split(k_.n, static_cast<std::size_t>(step), most);
+      k_ = most == 1 ? Chunks{.n = k_.n, .size = k_.n} : split(k_.n, step, most);
     } else {
       throw Skip("parts of k (a form that changes sums, or adds them to c, needs whole ones)");
     }
@@ -280,7 +279,7 @@ class Gemm {
     // The number of tiles per multiprocessor.
     auto const rounds = [&]<class Shape>(Shape) {
       std::size_t const tiles = tiles_of(m_, Shape::rows) * tiles_of(n_, Shape::cols);
-      return tiles_of(tiles * static_cast<std::size_t>(k_.count), multiprocessors);
+      return tiles_of(tiles * k_.count, multiprocessors);
     };
     auto const time = [&]<class Shape>(Shape shape, double cost) {
       return static_cast<double>(rounds(shape)) * (Shape::rows * Shape::cols * cost);

@@ -202,7 +202,7 @@ struct ColumnHolders {
   template <int Count>
   KOKKOS_FUNCTION void load(Pack (&own)[Count], std::size_t row, std::size_t col) const {
     T const* const from = x + row * cols + col;
-    std::size_t const apart = static_cast<std::size_t>(down) * cols;
+    std::size_t const apart = down * cols;
     if (row + static_cast<std::size_t>(Count - 1) * down < rows) {
       for (int k = 0; k < Count; ++k) own[k] = collective::pack_at<N>(from + k * apart);
       return;
@@ -234,7 +234,7 @@ struct ColumnHolders {
   template <int Count, class Of>
   KOKKOS_FUNCTION void store(std::size_t row, std::size_t col, Of const& of) const {
     T* const to = y + row * cols + col;
-    std::size_t const apart = static_cast<std::size_t>(down) * cols;
+    std::size_t const apart = down * cols;
     for (int k = 0; k < Count; ++k) {
       if (row + static_cast<std::size_t>(k) * down >= rows) break;
       collective::pack_at<N>(to + k * apart) = of(k);
@@ -320,7 +320,7 @@ class HeldColumnSoftmax {
       throw Skip(std::to_string(rows) + " rows (the teams that run at once hold " + std::to_string(at_once * held) +
                  " in registers and scratch)");
     }
-    bands_ = tiles_of(packs, static_cast<std::size_t>(across_));
+    bands_ = tiles_of(packs, across_);
     (void)league_of(bands_ * teams_);
     partial_ =
         Partial(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), teams_ > 1 ? teams_ * cols : 0);

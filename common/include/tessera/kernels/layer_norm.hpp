@@ -450,7 +450,7 @@ struct TeamLayerNorm {
     // A team handles several rows, because starting a team takes as long as a short row.
     std::size_t const teams = std::min(rows, 32 * teams_that_fill(exec, threads * Row::vector_length));
     Policy policy(exec, static_cast<int>(teams), threads, Row::vector_length);
-    policy = with_scratch(policy, Scratch::shmem_size(2 * static_cast<std::size_t>(threads)));
+    policy = with_scratch(policy, Scratch::shmem_size(2 * threads));
     Kokkos::parallel_for(label, policy, *this);
   }
 
@@ -550,7 +550,7 @@ class LayerNorm {
       using Kernel = detail::LayerNormKernel<Exec, T, W, N, Packs>;
       constexpr int vector_length = Kernel::Row::vector_length;
       int const threads = kernels::team_size(exec, team_, vector_length);
-      Chunks const chunks = split(rows_, static_cast<std::size_t>(threads), Tuning::most_teams(exec, threads));
+      Chunks const chunks = split(rows_, threads, Tuning::most_teams(exec, threads));
       Kokkos::parallel_for(label_, typename Kernel::Policy(exec, chunks.count, threads, vector_length),
                            Kernel{of, chunks});
     });

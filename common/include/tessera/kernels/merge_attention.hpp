@@ -45,7 +45,7 @@ class MergePieces {
   template <Writable<Exec, T, 2> Out>
   void answer(Exec const& exec, AttentionPieces<Exec, T> const& pieces, Out const& out) const {
     auto task = pieces.as_pieces_of(task_, 0);
-    task.out = row_major(out, queries_, static_cast<std::size_t>(task.dim));
+    task.out = row_major(out, queries_, task.dim);
     Kernel::enqueue(label_, exec, task, team_);
   }
   /// Enqueues the merge of `pieces` into the only piece of `one`, which must be another object.

@@ -227,11 +227,11 @@ struct PackAttention {
   // Returns a pack of four columns of rows g and g + 8 of a block.
   [[nodiscard]] KOKKOS_FUNCTION static BlockPack of_rows(RowsOfFloats const& matrix, std::size_t row_block,
                                                          std::size_t col_block, int lane, int term, float factor) {
-    std::size_t const first = row_block * Tile::edge + static_cast<std::size_t>(lane / 4);
-    std::size_t const col = col_block * Tile::edge + static_cast<std::size_t>(lane % 4 * 4);
+    std::size_t const first = row_block * Tile::edge + lane / 4;
+    std::size_t const col = col_block * Tile::edge + lane % 4 * 4;
     BlockPack pack;
     for (int r = 0; r < 2; ++r) {
-      std::size_t const row = first + static_cast<std::size_t>(8 * r);
+      std::size_t const row = first + 8 * r;
       collective::Pack<float, 4> x{};
       if (row < matrix.rows) {
         float const* const from = matrix.data + row * matrix.cols + col;
@@ -254,10 +254,10 @@ struct PackAttention {
     BlockPack pack;
     for (int half = 0; half < 2; ++half) {
       int const of_block = Unit::col_of_b(lane, 0) / 2 * 4 + 2 * half + Unit::col_of_b(lane, 0) % 2;
-      std::size_t const col = col_block * Tile::edge + static_cast<std::size_t>(of_block);
+      std::size_t const col = col_block * Tile::edge + of_block;
       float x[4];
       for (int e = 0; e < 4; ++e) {
-        std::size_t const row = row_block * Tile::edge + static_cast<std::size_t>(Unit::row_of_b(lane, e));
+        std::size_t const row = row_block * Tile::edge + Unit::row_of_b(lane, e);
         bool const exists = row < matrix.rows && col < matrix.cols;
         x[e] = exists ? matrix.data[row * matrix.cols + col] : 0;
       }
@@ -407,8 +407,7 @@ struct AttendTiles {
   KOKKOS_FUNCTION void load_queries(Lanes const& lanes, std::size_t first_strip,
                                     Value<A> (&own)[strips][blocks][terms]) const {
     unrolled<strips, blocks, terms>([&](int s, int block, int t) {
-      BlockPack const* const from =
-          queries + (((first_strip + static_cast<std::size_t>(s)) * blocks + block) * terms + t) * Unit::lanes;
+      BlockPack const* const from = queries + (((first_strip + s) * blocks + block) * terms + t) * Unit::lanes;
       lanes.each(
           [&](int lane, A& a) {
             BlockPack const pack = from[lane];
@@ -719,9 +718,9 @@ struct AttendTiles {
             [&](int lane, C const& left, C const& right, OfRows const& inverse) {
               int const col = block * Tile::edge + lane % 4 * 4;
               for (int r = 0; r < 2; ++r) {
-                std::size_t const row = first + static_cast<std::size_t>(Unit::row_of_c(lane, 2 * r));
+                std::size_t const row = first + Unit::row_of_c(lane, 2 * r);
                 if (row >= query_count || col >= dim) continue;
-                float* const to = out + row * static_cast<std::size_t>(dim) + col;
+                float* const to = out + row * dim + col;
                 float const f = inverse.at[r];
                 Floats const values{left.at[2 * r] * f, left.at[2 * r + 1] * f, right.at[2 * r] * f,
                                     right.at[2 * r + 1] * f};

@@ -142,12 +142,12 @@ struct PackLeft {
     std::size_t const slice = block - block_row * along;
     Words words;
     unrolled<Unit::groups>([&](int group) {
-      auto const four = a.four(block_row * 16 + static_cast<std::size_t>(Unit::line_of(lane) + Unit::lines * group),
-                               slice * 16 + static_cast<std::size_t>(Unit::four_of(lane) * 4));
+      auto const four =
+          a.four(block_row * 16 + (Unit::line_of(lane) + Unit::lines * group), slice * 16 + Unit::four_of(lane) * 4);
       words[group] = Unit::word(four[0], four[1]);
       words[group + Unit::groups] = Unit::word(four[2], four[3]);
     });
-    packed[(slice * down + block_row) * Unit::lanes + static_cast<std::size_t>(lane)] = words;
+    packed[(slice * down + block_row) * Unit::lanes + lane] = words;
   }
 };
 
@@ -172,10 +172,10 @@ struct PackRight {
     auto const lane = static_cast<int>(i % Unit::lanes);
     std::size_t const block = i / Unit::lanes;
     std::size_t const block_row = slice(block);
-    std::size_t const row = block_row * 16 + static_cast<std::size_t>(Unit::four_of(lane) * 4);
+    std::size_t const row = block_row * 16 + Unit::four_of(lane) * 4;
     // A lane's column of each product. With two products, the first one has the even columns: the lane's sums, columns
     // 2 t and 2 t + 1 of both products, are then four neighbours.
-    std::size_t const col = (block - block_row * across) * 16 + static_cast<std::size_t>(Unit::line_of(lane) * columns);
+    std::size_t const col = (block - block_row * across) * 16 + Unit::line_of(lane) * columns;
     Columns const of_row[4] = {columns_of(row, col), columns_of(row + 1, col), columns_of(row + 2, col),
                                columns_of(row + 3, col)};
     Words words;
@@ -183,7 +183,7 @@ struct PackRight {
       words[2 * product] = Unit::word(of_row[0][product], of_row[1][product]);
       words[2 * product + 1] = Unit::word(of_row[2][product], of_row[3][product]);
     });
-    packed[block * Unit::lanes + static_cast<std::size_t>(lane)] = words;
+    packed[block * Unit::lanes + lane] = words;
   }
 
  private:
@@ -234,7 +234,7 @@ struct PackedProduct {
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Scratch const scratch(team.team_scratch(0), Tile::stages * packs_of_stage);
     Words* const slots = on_a_line(scratch.data());
-    auto const place = tiles.place(static_cast<std::size_t>(team.league_rank()));
+    auto const place = tiles.place(team.league_rank());
     Lanes const lanes;
     Copies const copies;
     Value<Source> source = lanes.template fill<Source>(Source{});
@@ -388,12 +388,11 @@ struct PackedProduct {
     unrolled<Unit::groups>([&](int group) {
       int const row = first_row + Unit::line_of(lane) + Unit::lines * group;
       if (row >= place.row_count || col >= place.col_count) return;
-      std::size_t const at =
-          (place.row + static_cast<std::size_t>(row)) * tiles.cols + place.col + static_cast<std::size_t>(col);
+      std::size_t const at = (place.row + row) * tiles.cols + place.col + col;
       int const count = place.col_count - col < 4 ? place.col_count - col : 4;
       collective::Pack<float, 4> four;
       unrolled<4>([&](int e) { four[e] = sums[e % products].at[group * (4 / products) + e / products]; });
-      store_four(c + at, place.col + static_cast<std::size_t>(col), count, four, store, by_packs);
+      store_four(c + at, place.col + col, count, four, store, by_packs);
     });
   }
 };

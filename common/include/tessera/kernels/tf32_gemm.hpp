@@ -229,7 +229,7 @@ struct Tf32Product {
     if constexpr (a_transposed) {
       source.a = share_of_k(a, tiles.rows, place.row, place.row_count, row, in_row, Tile::pitch_a);
     } else {
-      source.a = {.from = a + (place.row + static_cast<std::size_t>(row)) * inner + static_cast<std::size_t>(in_row),
+      source.a = {.from = a + (place.row + row) * inner + in_row,
                   .k = in_row,
                   .left = place.row_count - row,
                   .to = row * Tile::depth + in_row};
@@ -242,7 +242,7 @@ struct Tf32Product {
   // The share of a matrix whose rows are k and have `length` elements, from column first + in_row on.
   [[nodiscard]] KOKKOS_FUNCTION static Share share_of_k(float const* matrix, std::size_t length, std::size_t first,
                                                         int count, int k, int in_row, int pitch) {
-    return {.from = matrix + static_cast<std::size_t>(k) * length + first + static_cast<std::size_t>(in_row),
+    return {.from = matrix + k * length + first + in_row,
             .k = k,
             .left = count - in_row,
             .to = place_of(k) * pitch + in_row};
@@ -410,11 +410,10 @@ struct Tf32Product {
               int const row = first_row + s * Unit::rows + row_of_sum(lane, i);
               int const col = first_col + 4 * (j * Unit::cols + Unit::col_of_c(lane, i));
               if (row >= place.row_count || col >= place.col_count) continue;
-              std::size_t const first = place.col + static_cast<std::size_t>(col);
+              std::size_t const first = place.col + col;
               // With Width 4 the length of c's rows is a multiple of four.
-              store_four(c + (place.row + static_cast<std::size_t>(row)) * tiles.cols + first, first,
-                         Width == 4 ? 4 : place.col_count - col, {sum_0.at[i], sum_1.at[i], sum_2.at[i], sum_3.at[i]},
-                         store, Width == 4);
+              store_four(c + (place.row + row) * tiles.cols + first, first, Width == 4 ? 4 : place.col_count - col,
+                         {sum_0.at[i], sum_1.at[i], sum_2.at[i], sum_3.at[i]}, store, Width == 4);
             }
           },
           four[0], four[1], four[2], four[3]);

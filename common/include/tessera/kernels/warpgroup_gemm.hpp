@@ -151,7 +151,7 @@ struct WarpgroupProduct {
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Scratch const scratch(team.team_scratch(0), Tile::stages * packs_of_stage);
     FactorPack* const slots = on_a_line(scratch.data());
-    auto const place = tiles.place(static_cast<std::size_t>(team.league_rank()));
+    auto const place = tiles.place(team.league_rank());
     Lanes const lanes;
     Copies const copies;
     Products const products(team.team_rank());
@@ -207,8 +207,7 @@ struct WarpgroupProduct {
     TESSERA_UNROLL
     for (int i = 0; i < 2 * rows; i += Tile::lanes) {
       int const pack = i + first;
-      copies.template copy_async<16>(to + pack, from + static_cast<std::size_t>(pack / rows) * padded + pack % rows,
-                                     true);
+      copies.template copy_async<16>(to + pack, from + pack / rows * padded + pack % rows, true);
     }
   }
 

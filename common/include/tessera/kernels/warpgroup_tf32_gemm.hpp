@@ -113,7 +113,7 @@ struct PackTerms {
     collective::FactorPack terms[Terms][2];
     TESSERA_UNROLL
     for (int e = 0; e < 8; ++e) {
-      std::size_t const row = 8 * eighth + static_cast<std::size_t>(e);
+      std::size_t const row = 8 * eighth + e;
       float const value = row < k && col < cols ? from[row * next_k + col * next_col] : 0.0F;
       float numbers[2];
       collective::split_to_tf32<Terms>(value, numbers[0], numbers[1]);
@@ -208,7 +208,7 @@ struct WarpgroupTf32Product {
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Scratch const scratch(team.team_scratch(0), all_packs);
     FactorPack* const packs = on_a_line(scratch.data());
-    auto const place = tiles.place(static_cast<std::size_t>(team.league_rank()));
+    auto const place = tiles.place(team.league_rank());
     Lanes const lanes;
     Copies const copies;
     Products const products(team.team_rank());
@@ -315,10 +315,7 @@ struct WarpgroupTf32Product {
     int const lane = own % Products::lanes;
     int const row = own / Products::lanes * 16 + Part::row(lane);
     int const k = Part::k(lane);
-    return {.a = element_of_a(place.row + static_cast<std::size_t>(row), static_cast<std::size_t>(k)),
-            .b = b + place.col + static_cast<std::size_t>(own),
-            .rows = place.row_count - row,
-            .k = k};
+    return {.a = element_of_a(place.row + row, k), .b = b + place.col + own, .rows = place.row_count - row, .k = k};
   }
   [[nodiscard]] KOKKOS_FUNCTION float const* element_of_a(std::size_t row, std::size_t k) const {
     return Form::a_transposed ? a + k * tiles.rows + row : a + row * inner + k;
@@ -354,8 +351,7 @@ struct WarpgroupTf32Product {
             int const k = (i / pieces * eighths + i % eighths) * 8;
             int const left = inner < static_cast<std::size_t>(k) + 8 ? static_cast<int>(inner) - k : 8;
             int const row = i % pieces / eighths * Products::rows;
-            float const* const from =
-                own.a + (element_of_a(static_cast<std::size_t>(row), static_cast<std::size_t>(k)) - a);
+            float const* const from = own.a + (element_of_a(row, k) - a);
             TESSERA_UNROLL
             for (int e = 0; e < 4; e += Width) {
               bool const take =

@@ -76,12 +76,12 @@ struct AttentionTask {
   [[nodiscard]] KOKKOS_FUNCTION bool answers() const { return chunks.count == 1 && !keeps_pieces; }
   /// Returns the destination of the means of a query and piece: in `out` if answers().
   [[nodiscard]] KOKKOS_FUNCTION T* row(std::size_t query, int piece) const {
-    return answers() ? out + query * dim : means + (static_cast<std::size_t>(piece) * queries + query) * dim;
+    return answers() ? out + query * dim : means + (piece * queries + query) * dim;
   }
   /// Stores the largest score and the total of a query and piece, unless answers().
   KOKKOS_FUNCTION void keep(std::size_t query, int piece, collective::OnlineSum<T> const& all) const {
     if (answers()) return;
-    std::size_t const at = static_cast<std::size_t>(piece) * queries + query;
+    std::size_t const at = piece * queries + query;
     largest[at] = all.max;
     total[at] = all.sum;
   }
@@ -230,7 +230,7 @@ struct MergeAttention {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, parts), [&](int part) {
       Online all;
       for (int piece = part; piece < task.chunks.count; piece += parts) {
-        std::size_t const at = static_cast<std::size_t>(piece) * task.queries + query;
+        std::size_t const at = piece * task.queries + query;
         T const largest = task.largest[at];
         weights(piece) = largest;  // becomes a weight when the largest score of all pieces is known
         all = collective::MergeOnlineSums<T>{}(all, Online{largest, task.total[at]});
@@ -247,7 +247,7 @@ struct MergeAttention {
       });
     }
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, task.chunks.count), [&](int piece) {
-      T const of_piece = task.total[static_cast<std::size_t>(piece) * task.queries + query];
+      T const of_piece = task.total[piece * task.queries + query];
       weights(piece) = weight_of(weights(piece), all.max) * of_piece * inverse;
     });
     team.team_barrier();
@@ -307,9 +307,9 @@ struct AttentionPieces {
       : queries(queries),
         dim(dim),
         count(count),
-        means(memory(label + "::means", static_cast<std::size_t>(count) * queries * dim)),
-        largest(memory(label + "::largest", static_cast<std::size_t>(count) * queries)),
-        total(memory(label + "::total", static_cast<std::size_t>(count) * queries)) {}
+        means(memory(label + "::means", count * queries * dim)),
+        largest(memory(label + "::largest", count * queries)),
+        total(memory(label + "::total", count * queries)) {}
 
   using Numbers = Kokkos::View<T*, typename Exec::memory_space>;
   std::size_t queries = 0;
@@ -322,9 +322,8 @@ struct AttentionPieces {
   /// Enqueues the reset of `some` pieces, starting at `first`, to pieces without keys.
   void clear(Exec const& exec, int first, int some) const {
     auto const fill = [&](Numbers const& of, std::size_t size, T value) {
-      std::size_t const begin = static_cast<std::size_t>(first) * size;
-      Kokkos::deep_copy(
-          exec, Kokkos::subview(of, Kokkos::make_pair(begin, begin + static_cast<std::size_t>(some) * size)), value);
+      std::size_t const begin = first * size;
+      Kokkos::deep_copy(exec, Kokkos::subview(of, Kokkos::make_pair(begin, begin + some * size)), value);
     };
     fill(means, queries * dim, T(0));
     fill(largest, queries, collective::minus_infinity<T>());
@@ -332,7 +331,7 @@ struct AttentionPieces {
   }
   /// Returns the task of a kernel that writes its pieces here, starting at piece `first`.
   [[nodiscard]] detail::AttentionTask<T> as_pieces_of(detail::AttentionTask<T> task, int first) const {
-    std::size_t const rows = static_cast<std::size_t>(first) * queries;
+    std::size_t const rows = first * queries;
     task.keeps_pieces = true;
     task.means = means.data() + rows * dim;
     task.largest = largest.data() + rows;
@@ -360,7 +359,7 @@ class AttentionOfViews {
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
     auto task = on_arrays(q, k, v, task_.chunks.n, scale);
-    task.out = row_major(out, queries_, static_cast<std::size_t>(task.dim));
+    task.out = row_major(out, queries_, task.dim);
     if (task.chunks.n == 0) return Kokkos::deep_copy(exec, out, T(0));
     static_cast<Kernel const&>(*this).enqueue(exec, task);
   }
@@ -396,10 +395,9 @@ class AttentionOfViews {
   [[nodiscard]] detail::AttentionTask<T> on_arrays(Q const& q, K const& k, V const& v, std::size_t keys,
                                                    T scale) const {
     auto task = task_;
-    auto const dim = static_cast<std::size_t>(task.dim);
-    task.q = row_major(q, queries_, dim);
-    task.k = row_major(k, keys, dim);
-    task.v = row_major(v, keys, dim);
+    task.q = row_major(q, queries_, task.dim);
+    task.k = row_major(k, keys, task.dim);
+    task.v = row_major(v, keys, task.dim);
     task.chunks.n = keys;
     task.scale = scale;
     return task;

@@ -19,7 +19,7 @@ class ProductOfTiles {
                  Form const& form = {})
       : a_(a), b_(b), c_(c), k_(k), tiles_(tiles), form_(form) {}
 
-  [[nodiscard]] int league_size() const { return league_of(tiles_.count() * static_cast<std::size_t>(k_.count)); }
+  [[nodiscard]] int league_size() const { return league_of(tiles_.count() * k_.count); }
 
  protected:
   T const* a_;

@@ -93,7 +93,7 @@ class ProductPanel : public ProductOfTiles<T, Form> {
     auto const rank = static_cast<std::size_t>(team.league_rank());
     int const part = static_cast<int>(rank / tiles);
     Place const place = tiles_.place(rank % tiles);
-    T* const c = c_ + static_cast<std::size_t>(part) * tiles_.rows * tiles_.cols;
+    T* const c = c_ + part * tiles_.rows * tiles_.cols;
     std::size_t k = k_.begin(part);
     std::size_t const end = k_.end(part);
     bool first = true;

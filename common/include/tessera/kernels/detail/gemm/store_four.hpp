@@ -20,7 +20,7 @@ KOKKOS_INLINE_FUNCTION void store_four(float* to, std::size_t col, int count, co
   for (int e = 0; e < 4; ++e) {
     if (e >= count) continue;
     if constexpr (Store::changes) {
-      four[e] = Store::finished(four[e], store.of_column(col + static_cast<std::size_t>(e)));
+      four[e] = Store::finished(four[e], store.of_column(col + e));
     }
     if constexpr (Store::adds) four[e] += to[e];
   }

@@ -59,12 +59,11 @@ KOKKOS_INLINE_FUNCTION void store_panel_sums(float* c, collective::MatrixTiles::
     int const col = i * 16 + lane % 4 * 4;
     int const row = first_row + Products::row_of_c(thread, lane, 2 * half);
     if (row >= place.row_count || col >= place.col_count) return;
-    std::size_t const first = place.col + static_cast<std::size_t>(col);
+    std::size_t const first = place.col + col;
     float const* const even = sums.at + 8 * i + 2 * half;
     float const* const odd = even + 4;
-    store_four(c + (place.row + static_cast<std::size_t>(row)) * cols + first, first,
-               place.col_count - col < 4 ? place.col_count - col : 4, {even[0], odd[0], even[1], odd[1]}, store,
-               by_packs);
+    store_four(c + (place.row + row) * cols + first, first, place.col_count - col < 4 ? place.col_count - col : 4,
+               {even[0], odd[0], even[1], odd[1]}, store, by_packs);
   });
 }
 

@@ -20,7 +20,7 @@ struct Chunks {
   std::size_t size = 1;
   int count = 1;
 
-  [[nodiscard]] KOKKOS_FUNCTION std::size_t begin(int chunk) const { return static_cast<std::size_t>(chunk) * size; }
+  [[nodiscard]] KOKKOS_FUNCTION std::size_t begin(int chunk) const { return chunk * size; }
   [[nodiscard]] KOKKOS_FUNCTION std::size_t end(int chunk) const {
     std::size_t const whole = begin(chunk) + size;
     return whole < n ? whole : n;
