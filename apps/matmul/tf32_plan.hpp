@@ -15,6 +15,7 @@
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/tf32_gemm.hpp>
 #include <tessera/table/kernel_plan.hpp>
 
@@ -37,11 +38,7 @@ class Tf32Plan : public KernelPlan<Gemm> {
  public:
   Tf32Plan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
       : Tf32Plan::KernelPlan(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
-    constexpr int lanes = Gemm::Tile::lanes;
-    if (input.parameters.team != 0 && input.parameters.team != lanes) {
-      throw Skip("a team of " + std::to_string(input.parameters.team) + " threads (a tile is cut for " +
-                 std::to_string(lanes) + ")");
-    }
+    kernels::require_team_of_tile(input.parameters.team, Gemm::Tile::lanes);
     FactorFacts const a = facts_of<Tf32Rule>(exec, input.a);
     FactorFacts const b = facts_of<Tf32Rule>(exec, input.b);
     rounds_data_ = a.rounded + b.rounded > 0;

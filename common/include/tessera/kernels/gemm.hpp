@@ -136,10 +136,7 @@ class Gemm {
       using Large = typename Tuning::Large;
       using Small = typename Tuning::Small;
       constexpr std::size_t lanes = Tuning::lanes_of_multiprocessor;
-      if (team != 0 && team != Large::lanes) {
-        throw Skip("a team of " + std::to_string(team) + " threads (a tile is cut for " + std::to_string(Large::lanes) +
-                   ")");
-      }
+      require_team_of_tile(team, Large::lanes);
       // Large tiles move less data, but there must be enough of them for two on each multiprocessor.
       std::size_t const multiprocessors = std::max<std::size_t>(1, concurrency / lanes);
       std::size_t const tiles = tiles_of(m, Large::rows) * tiles_of(n, Large::cols);

@@ -102,10 +102,7 @@ struct QueryTile {
 
   [[nodiscard]] static int threads_for(Exec const& exec, std::int64_t requested) {
     if constexpr (Tuning::whole_teams) {
-      if (requested != 0 && requested != whole_threads) {
-        throw Skip("a team of " + std::to_string(requested) + " threads (a tile of queries is cut for " +
-                   std::to_string(whole_threads) + ")");
-      }
+      require_team_of_tile(requested, whole_threads, "a tile of queries");
       return whole_threads;
     } else {
       return team_size(exec, requested);

@@ -83,6 +83,7 @@
 #include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
 #include <tessera/kernels/detail/gemm/matrix_units.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/detail/launch/views.hpp>
 
 namespace tessera::kernels {
@@ -817,10 +818,7 @@ class TensorAttention {
     }
     if constexpr (is_gpu<Exec>) few_ = 2 * tiles_of(queries, 128) <= static_cast<std::size_t>(multiprocessors(exec));
     choose([&]<class Tile>() {
-      if (team != 0 && team != Tile::threads) {
-        throw Skip("a team of " + std::to_string(team) + " threads (a tile of queries is cut for " +
-                   std::to_string(Tile::threads) + ")");
-      }
+      require_team_of_tile(team, Tile::threads, "a tile of queries");
       steps_ = Tile::rounding_steps(keys_);
       reduced_ = Tile::reduced_precision(keys_);
       league_ = league_of(tiles_of(queries_, Tile::queries));

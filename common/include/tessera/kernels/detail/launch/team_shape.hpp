@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <type_traits>
 
@@ -48,6 +49,13 @@ template <ExecutionSpace Exec>
   }
   if (requested > 0) return static_cast<int>(requested);
   return is_gpu<Exec> ? std::max(1, 256 / lanes) : 1;
+}
+
+/// Throws Skip if the user requests threads per team, but not the number for which tiles are cut.
+inline void require_team_of_tile(std::int64_t requested, int threads, std::string const& tile = "a tile") {
+  if (requested == 0 || requested == threads) return;
+  throw Skip("a team of " + std::to_string(requested) + " threads (" + tile + " is cut for " + std::to_string(threads) +
+             ")");
 }
 
 /// Launch bounds of a kernel whose teams may be as large as team_size allows. Without them, Kokkos' HIP back end tells
