@@ -183,8 +183,7 @@ struct ColumnLanes {
 
   void enqueue(Exec const& exec, std::string const& label, int lanes) const {
     Policy policy(exec, league_of(tiles * chunks.count), lanes);
-    auto const scratch = static_cast<int>(Scratch::shmem_size(lanes));
-    Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
+    Kokkos::parallel_for(label, with_scratch(policy, Scratch::shmem_size(lanes)), *this);
   }
 
   /// Returns the roundings: of a lane's rows, of its rows in flight, of the lanes below each other; then of the chunks
@@ -412,8 +411,8 @@ class ColumnSoftmax {
     T const* const x = row_major(in, rows, singles_.cols);
     T* const y = row_major(out, rows, singles_.cols);
     if (rows == 0 || singles_.cols == 0) return;
-    bool const aligned = collective::is_aligned_for_packs<pack>(x) && collective::is_aligned_for_packs<pack>(y);
-    aligned&& in_packs() ? enqueue(exec, packs_, x, y, between) : enqueue(exec, singles_, x, y, between);
+    bool const by_packs = in_packs() && collective::is_aligned_for_packs<pack>(x, y);
+    by_packs ? enqueue(exec, packs_, x, y, between) : enqueue(exec, singles_, x, y, between);
   }
 
   [[nodiscard]] int most_chunks() const { return std::max(singles_.chunks.count, packs_.chunks.count); }

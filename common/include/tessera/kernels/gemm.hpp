@@ -260,9 +260,8 @@ class Gemm {
   template <class Shape, class Kernel>
   void enqueue_kernel(Exec const& exec, Matrices const& of, Form const& form) const {
     Kernel const kernel(of.a, of.b, of.c, m_, n_, k_, form);
-    typename Kernel::Policy policy(exec, kernel.league_size(), Shape::lanes, 1);
-    policy = with_scratch(policy, Kernel::scratch_bytes());
-    Kokkos::parallel_for(label_, policy, kernel);
+    typename Kernel::Policy const policy(exec, kernel.league_size(), Shape::lanes, 1);
+    Kokkos::parallel_for(label_, with_scratch(policy, Kernel::scratch_bytes()), kernel);
   }
 
   // Which tiles with asynchronous copies are used: the ones that finish first if each multiprocessor computes its tiles

@@ -163,7 +163,7 @@ struct NormaliseOnLoad {
   }
   template <int W>
   [[nodiscard]] bool is_aligned() const {
-    return collective::is_aligned_for_packs<W>(gamma) && collective::is_aligned_for_packs<W>(beta);
+    return collective::is_aligned_for_packs<W>(gamma, beta);
   }
 };
 
@@ -449,9 +449,8 @@ struct TeamLayerNorm {
   void enqueue(std::string const& label, Exec const& exec, int threads) const {
     // A team handles several rows, because starting a team takes as long as a short row.
     std::size_t const teams = std::min(rows, 32 * teams_that_fill(exec, threads * Row::vector_length));
-    Policy policy(exec, static_cast<int>(teams), threads, Row::vector_length);
-    policy = with_scratch(policy, Scratch::shmem_size(2 * threads));
-    Kokkos::parallel_for(label, policy, *this);
+    Policy const policy(exec, static_cast<int>(teams), threads, Row::vector_length);
+    Kokkos::parallel_for(label, with_scratch(policy, Scratch::shmem_size(2 * threads)), *this);
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
@@ -535,8 +534,7 @@ class LayerNorm {
                RowStatistics<Arithmetic<T>> const& statistics, T* ln) const {
     if (rows_ == 0) return;
     constexpr int pack = collective::pack_width<T>;
-    bool const aligned = collective::is_aligned_for_packs<pack>(x) && collective::is_aligned_for_packs<pack>(gamma) &&
-                         collective::is_aligned_for_packs<pack>(beta) && collective::is_aligned_for_packs<pack>(ln);
+    bool const aligned = collective::is_aligned_for_packs<pack>(x, gamma, beta, ln);
     // If x and ln are the same matrix, the row is in the cache already.
     bool const streaming = aligned && cols_ % pack == 0 && ln != nullptr && ln != x &&
                            collective::streams<Exec>(rows_ * cols_ * sizeof(T));

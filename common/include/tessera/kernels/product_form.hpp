@@ -58,9 +58,8 @@ struct SumAndBias {
 /// \param cols columns of the result (a product cannot check the length of its bias)
 template <ExecutionSpace Exec, class V>
   requires Readable<V, Exec, typename V::non_const_value_type, 1>
-[[nodiscard]] SumAndBias<typename V::non_const_value_type> sum_and_bias(Exec const& exec, V const& bias,
+[[nodiscard]] SumAndBias<typename V::non_const_value_type> sum_and_bias(Exec const& /*exec*/, V const& bias,
                                                                         std::size_t cols) {
-  (void)exec;
   return {contiguous(bias, cols)};
 }
 

@@ -162,8 +162,7 @@ struct TeamSoftmax {
     // A team handles several rows, because starting a team takes longer than a short row.
     std::size_t const teams = std::min(of.rows, 32 * teams_that_fill(exec, threads * vector_length));
     Policy policy(exec, static_cast<int>(teams), threads, vector_length);
-    auto const scratch = static_cast<int>(2 * Scratch::shmem_size(threads));
-    Kokkos::parallel_for(label, with_scratch(policy, scratch),
+    Kokkos::parallel_for(label, with_scratch(policy, 2 * Scratch::shmem_size(threads)),
                          TeamSoftmax{of, Tuning::ahead(exec, of.cols * sizeof(T))});
   }
 
@@ -290,8 +289,7 @@ struct SweepSoftmax {
   static void enqueue(std::string const& label, Exec const& exec, SoftmaxRows<T> const& of, int threads) {
     std::size_t const teams = std::min(of.rows, 32 * teams_that_fill(exec, threads * vector_length));
     Policy policy(exec, static_cast<int>(teams), threads, vector_length);
-    auto const scratch = static_cast<int>(Scratch::shmem_size(threads));
-    Kokkos::parallel_for(label, with_scratch(policy, scratch), SweepSoftmax{of});
+    Kokkos::parallel_for(label, with_scratch(policy, Scratch::shmem_size(threads)), SweepSoftmax{of});
   }
 
   [[nodiscard]] static double rounding_steps(std::size_t cols, int threads) {
@@ -388,8 +386,7 @@ class RowSoftmax {
   void operator()(Exec const& exec, In const& in, Out const& out, T factor = T(1)) const {
     detail::SoftmaxRows<T> const of{row_major(in, rows_, cols_), row_major(out, rows_, cols_), rows_, cols_, factor};
     if (rows_ == 0 || cols_ == 0) return;
-    bool const in_packs = cols_ % pack == 0 && collective::is_aligned_for_packs<pack>(of.x) &&
-                          collective::is_aligned_for_packs<pack>(of.y);
+    bool const in_packs = cols_ % pack == 0 && collective::is_aligned_for_packs<pack>(of.x, of.y);
     with_kernel(exec, in_packs, [&]<class Kernel>(int threads) { Kernel::enqueue(label_, exec, of, threads); });
   }
 

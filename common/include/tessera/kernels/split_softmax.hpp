@@ -115,8 +115,7 @@ struct RowChunks {
 
   void enqueue(Exec const& exec, std::string const& label, int threads) const {
     Policy policy(exec, league_of(of.rows * chunks.count), threads, vector_length);
-    auto const scratch = static_cast<int>(Scratch::shmem_size(threads));
-    Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
+    Kokkos::parallel_for(label, with_scratch(policy, Scratch::shmem_size(threads)), *this);
   }
 
   /// Returns the roundings: of a chunk and its threads; then of the chunks of a row, which all lanes share and fold in
@@ -206,8 +205,7 @@ class SplitRowSoftmax {
     detail::SoftmaxRows<T> const of{row_major(in, rows_, singles_.n), row_major(out, rows_, singles_.n), rows_,
                                     singles_.n, T(1)};
     if (rows_ == 0 || of.cols == 0) return;
-    bool const in_packs = of.cols % pack == 0 && collective::is_aligned_for_packs<pack>(of.x) &&
-                          collective::is_aligned_for_packs<pack>(of.y);
+    bool const in_packs = of.cols % pack == 0 && collective::is_aligned_for_packs<pack>(of.x, of.y);
     in_packs ? enqueue(exec, Kernel<pack>{of, packs_, partial_.data()}, between)
              : enqueue(exec, Kernel<1>{of, singles_, partial_.data()}, between);
   }
