@@ -55,89 +55,6 @@ namespace detail {
 /// one chunk.
 enum class ColumnStep : std::uint8_t { sums, write, both };
 
-/// One lane's part of a softmax of columns: a pack of columns, and every `down`-th row of them. Any lane may call a
-/// member by itself, except `meet`, in which the lanes below each other merge their sums in scratch. Only `meet` has
-/// barriers.
-template <class T, int N>
-struct ColumnPart {
-  using Pack = collective::Pack<T, N>;
-  using Sum = collective::OnlineSum<T>;
-  using Sums = collective::OnlinePack<T, N>;
-  using Merge = collective::MergeOnlineSums<T>;
-  static constexpr int in_flight = N == 1 ? 8 : 4;  // rows in flight per lane
-
-  T const* x;
-  T* y;
-  std::size_t cols;
-  int across;  // lanes side by side
-  int down;    // lanes below each other: the distance between a lane's rows
-
-  /// Returns the sums over rows first, first + down, ... of N columns.
-  [[nodiscard]] KOKKOS_FUNCTION Sums of_rows(std::size_t col, std::size_t first, std::size_t end) const {
-    Sums sums{};
-    std::size_t const apart = down;
-    for (std::size_t row = first; row < end; row += apart * in_flight) {
-      Pack rows[in_flight];
-      for (int k = 0; k < in_flight; ++k) {
-        if (row + k * apart < end) {
-          rows[k] = collective::pack_at<N>(x + (row + k * apart) * cols + col);
-        } else {
-          for (int e = 0; e < N; ++e) rows[k][e] = collective::minus_infinity<T>();
-        }
-      }
-      for (int e = 0; e < N; ++e) {
-        Sum& own = sums.at[e];
-        T max = own.max;
-        for (int k = 0; k < in_flight; ++k) max = thread::Larger<T>{}(max, rows[k][e]);
-        T const reference = collective::online_reference(max);
-        T sum = T(0);
-        for (int k = 0; k < in_flight; ++k) sum += collective::exp_nonpositive(rows[k][e] - reference);
-        own.sum = own.sum * collective::exp_nonpositive(own.max - reference) + sum;
-        own.max = max;
-      }
-    }
-    return sums;
-  }
-
-  /// Merges the sums of the lanes below each other. Must be called by all threads of the team. Scratch: one value per
-  /// thread. Barriers: inside; the caller needs none before. The result is in the scratch of the topmost lane, valid
-  /// for every thread.
-  template <class Member>
-  KOKKOS_FUNCTION void meet(Member const& team, Sums const& own, Sums* scratch) const {
-    int const below = team.team_rank() / across;
-    scratch[team.team_rank()] = own;
-    for (int stride = 1; stride < down; stride *= 2) {
-      team.team_barrier();
-      if (below % (2 * stride) == 0 && below + stride < down) {
-        Sums& upper = scratch[team.team_rank()];
-        Sums const& lower = scratch[team.team_rank() + stride * across];
-        for (int e = 0; e < N; ++e) upper.at[e] = Merge{}(upper.at[e], lower.at[e]);
-      }
-    }
-    team.team_barrier();
-  }
-
-  /// Writes the results of the same rows, from the last to the first.
-  KOKKOS_FUNCTION void write(std::size_t col, std::size_t first, std::size_t end, T const (&max)[N],
-                             T const (&inverse)[N]) const {
-    if (first >= end) return;
-    auto const apart = static_cast<std::int64_t>(down);
-    std::int64_t const rounds = static_cast<std::int64_t>((end - first - 1) / down) + 1;
-    for (std::int64_t round = rounds - 1; round >= 0; round -= in_flight) {
-      Pack rows[in_flight];  // at the end some rows are read twice and dropped, so that no read is conditional
-      for (int k = 0; k < in_flight; ++k) {
-        rows[k] = collective::pack_at<N>(x + (first + (round < k ? 0 : round - k) * apart) * cols + col);
-      }
-      for (int k = 0; k < in_flight; ++k) {
-        if (round < k) continue;
-        Pack out;
-        for (int e = 0; e < N; ++e) out[e] = collective::exp_nonpositive(rows[k][e] - max[e]) * inverse[e];
-        collective::pack_at<N>(y + (first + (round - k) * apart) * cols + col) = out;
-      }
-    }
-  }
-};
-
 /// Columns by lanes, for GPUs. (On hosts the result is also correct, but the order of accesses does not suit caches.)
 ///
 /// The lanes of a team form a rectangle: `across` lanes side by side, each on a pack of columns, and `down` lanes below
@@ -147,20 +64,20 @@ template <class Exec, class T, class Tuning, int N>
 struct ColumnLanes {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
   using Member = typename Policy::member_type;
-  using Part = ColumnPart<T, N>;
+  using Pack = collective::Pack<T, N>;
   using Sum = collective::OnlineSum<T>;
   using Sums = collective::OnlinePack<T, N>;
   using Merge = collective::MergeOnlineSums<T>;
   using Scratch = ScratchView<Sums*, Exec>;
-  static constexpr int in_flight = Part::in_flight;
+  static constexpr int in_flight = N == 1 ? 8 : 4;  // rows in flight per lane
 
   T const* x;
   T* y;
   Sum* partial;  // [chunks.count, cols]
   std::size_t cols;
   ColumnStep step;
-  int across;
-  int down;
+  int across;         // lanes side by side
+  int down;           // lanes below each other: the distance between a lane's rows
   std::size_t tiles;  // of columns
   Chunks chunks;
 
@@ -207,11 +124,10 @@ struct ColumnLanes {
     std::size_t const first = chunks.begin(chunk) + below;
     std::size_t const end = chunks.end(chunk);
 
-    Part const part{x, y, cols, across, down};
     Scratch const scratch(team.team_scratch(0), team.team_size());
     Sums sums{};
-    if (has_columns) sums = step == ColumnStep::write ? of_chunks(col, below) : part.of_rows(col, first, end);
-    part.meet(team, sums, scratch.data());
+    if (has_columns) sums = step == ColumnStep::write ? of_chunks(col, below) : of_rows(col, first, end);
+    meet(team, sums, scratch.data());
     if (has_columns) {
       sums = scratch(right);
       if (step == ColumnStep::sums) {
@@ -219,13 +135,7 @@ struct ColumnLanes {
           for (int e = 0; e < N; ++e) partial[chunk * cols + col + e] = sums.at[e];
         }
       } else {
-        T max[N];
-        T inverse[N];
-        for (int e = 0; e < N; ++e) {
-          max[e] = sums.at[e].max;
-          inverse[e] = sums.at[e].inverse();
-        }
-        part.write(col, first, end, max, inverse);
+        write(col, first, end, sums);
       }
     }
     leave_scratch(team);
@@ -239,6 +149,75 @@ struct ColumnLanes {
       for (int e = 0; e < N; ++e) sums.at[e] = Merge{}(sums.at[e], partial[chunk * cols + col + e]);
     }
     return sums;
+  }
+
+  // Returns the sums over rows first, first + down, ... of N columns.
+  [[nodiscard]] KOKKOS_FUNCTION Sums of_rows(std::size_t col, std::size_t first, std::size_t end) const {
+    Sums sums{};
+    std::size_t const apart = down;
+    for (std::size_t row = first; row < end; row += apart * in_flight) {
+      Pack rows[in_flight];
+      for (int k = 0; k < in_flight; ++k) {
+        if (row + k * apart < end) {
+          rows[k] = collective::pack_at<N>(x + (row + k * apart) * cols + col);
+        } else {
+          for (int e = 0; e < N; ++e) rows[k][e] = collective::minus_infinity<T>();
+        }
+      }
+      for (int e = 0; e < N; ++e) {
+        Sum& own = sums.at[e];
+        T max = own.max;
+        for (int k = 0; k < in_flight; ++k) max = thread::Larger<T>{}(max, rows[k][e]);
+        T const reference = collective::online_reference(max);
+        T sum = T(0);
+        for (int k = 0; k < in_flight; ++k) sum += collective::exp_nonpositive(rows[k][e] - reference);
+        own.sum = own.sum * collective::exp_nonpositive(own.max - reference) + sum;
+        own.max = max;
+      }
+    }
+    return sums;
+  }
+
+  // Merges the sums of the lanes below each other. Must be called by all threads of the team. Scratch: one value per
+  // thread. Barriers: inside; the caller needs none before. The result is in the scratch of the topmost lane, valid for
+  // every thread.
+  KOKKOS_FUNCTION void meet(Member const& team, Sums const& own, Sums* scratch) const {
+    int const below = team.team_rank() / across;
+    scratch[team.team_rank()] = own;
+    for (int stride = 1; stride < down; stride *= 2) {
+      team.team_barrier();
+      if (below % (2 * stride) == 0 && below + stride < down) {
+        Sums& upper = scratch[team.team_rank()];
+        Sums const& lower = scratch[team.team_rank() + stride * across];
+        for (int e = 0; e < N; ++e) upper.at[e] = Merge{}(upper.at[e], lower.at[e]);
+      }
+    }
+    team.team_barrier();
+  }
+
+  // Writes the results of the same rows, from the last to the first.
+  KOKKOS_FUNCTION void write(std::size_t col, std::size_t first, std::size_t end, Sums const& sums) const {
+    T max[N];
+    T inverse[N];
+    for (int e = 0; e < N; ++e) {
+      max[e] = sums.at[e].max;
+      inverse[e] = sums.at[e].inverse();
+    }
+    if (first >= end) return;
+    auto const apart = static_cast<std::int64_t>(down);
+    std::int64_t const rounds = static_cast<std::int64_t>((end - first - 1) / down) + 1;
+    for (std::int64_t round = rounds - 1; round >= 0; round -= in_flight) {
+      Pack rows[in_flight];  // at the end some rows are read twice and dropped, so that no read is conditional
+      for (int k = 0; k < in_flight; ++k) {
+        rows[k] = collective::pack_at<N>(x + (first + (round < k ? 0 : round - k) * apart) * cols + col);
+      }
+      for (int k = 0; k < in_flight; ++k) {
+        if (round < k) continue;
+        Pack out;
+        for (int e = 0; e < N; ++e) out[e] = collective::exp_nonpositive(rows[k][e] - max[e]) * inverse[e];
+        collective::pack_at<N>(y + (first + (round - k) * apart) * cols + col) = out;
+      }
+    }
   }
 };
 
