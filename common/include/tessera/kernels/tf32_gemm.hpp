@@ -76,7 +76,6 @@ namespace tessera::kernels {
 template <int Down, int Across, int Strips, int Panels, int Stages, int MostTeams, int Lanes = 32>
 struct Tf32Tile {
   using Unit = collective::MatrixUnit<collective::Tf32, Lanes>;
-  static constexpr int down = Down;
   static constexpr int across = Across;
   static constexpr int strips = Strips;
   static constexpr int panels = Panels;
