@@ -498,7 +498,28 @@ class KeyStreamAttention : public AttentionOfViews<KeyStreamAttention<Exec, T, T
       : Base(queries, keys, dim, label), team_(team) {
     task_.keeps_pieces = only_pieces;
     if (dim > Base::most_columns) throw Skip("d = " + std::to_string(dim) + " (lanes hold at most 256 columns)");
-    choose(1, [&]<class Kernel>() { choose_chunks<Kernel>(exec, chunks); });
+    choose(1, [&]<class Kernel>() {
+      int const most = Kernel::most_threads();
+      int const threads = team_size(exec, team_, Kernel::vector_length);
+      if (team_ > most) {
+        throw Skip("a team of " + std::to_string(threads) + " threads (its scratch holds the sums of " +
+                   std::to_string(most) + ")");
+      }
+      threads_ = std::min(threads, most);
+      Kernel const kernel{task_};
+      // As many teams as are resident, but not more than leave each thread enough keys to amortize its part of the
+      // merge, which grows with the queries.
+      std::size_t const blocks = task_.queries == 1 ? 16 : 32;
+      std::size_t const teams =
+          std::max<std::size_t>(1, teams_that_fill(exec, threads_ * Kernel::vector_length) / Tuning::of_teams);
+      std::size_t const wanted = chunks > 0 ? static_cast<std::size_t>(chunks)
+                                            : std::min(tiles_of(teams, std::max<std::size_t>(1, kernel.query_groups())),
+                                                       tiles_of(task_.chunks.n, blocks * Kernel::block * threads_));
+      task_.chunks = split(task_.chunks.n, Kernel::block, std::min<std::size_t>(wanted, Merge::most_pieces));
+      steps_ = Kernel::rounding_steps(task_.chunks.size, threads_);
+      if (!task_.keeps_pieces) steps_ += Merge(exec, task_, team_).rounding_steps();
+      (void)Kernel{task_}.league();
+    });
     if (task_.chunks.count == 1 || only_pieces) return;
     pieces_ = AttentionPieces<Exec, T>(task_.queries, dim, task_.chunks.count, label);
     task_ = pieces_.as_pieces_of(task_, 0);
@@ -513,30 +534,6 @@ class KeyStreamAttention : public AttentionOfViews<KeyStreamAttention<Exec, T, T
   }
 
  private:
-  template <class Kernel>
-  void choose_chunks(Exec const& exec, std::int64_t chunks) {
-    int const most = Kernel::most_threads();
-    int const threads = team_size(exec, team_, Kernel::vector_length);
-    if (team_ > most) {
-      throw Skip("a team of " + std::to_string(threads) + " threads (its scratch holds the sums of " +
-                 std::to_string(most) + ")");
-    }
-    threads_ = std::min(threads, most);
-    Kernel const kernel{task_};
-    // As many teams as are resident, but not more than leave each thread enough keys to amortize its part of the merge,
-    // which grows with the queries.
-    std::size_t const blocks = task_.queries == 1 ? 16 : 32;
-    std::size_t const teams =
-        std::max<std::size_t>(1, teams_that_fill(exec, threads_ * Kernel::vector_length) / Tuning::of_teams);
-    std::size_t const wanted = chunks > 0 ? static_cast<std::size_t>(chunks)
-                                          : std::min(tiles_of(teams, std::max<std::size_t>(1, kernel.query_groups())),
-                                                     tiles_of(task_.chunks.n, blocks * Kernel::block * threads_));
-    task_.chunks = split(task_.chunks.n, Kernel::block, std::min<std::size_t>(wanted, Merge::most_pieces));
-    steps_ = Kernel::rounding_steps(task_.chunks.size, threads_);
-    if (!task_.keeps_pieces) steps_ += Merge(exec, task_, team_).rounding_steps();
-    (void)Kernel{task_}.league();
-  }
-
   template <int Length, int Queries, class Body>
   void choose_width([[maybe_unused]] int width, Body const& body) const {
     constexpr int share = Tuning::share[Length];

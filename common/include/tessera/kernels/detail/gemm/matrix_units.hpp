@@ -16,24 +16,23 @@ template <class Exec>
 inline constexpr bool can_have_units_of_warps =
     is_gpu<Exec> && collective::can_have_matrix_units<Exec> && collective::matrix_lanes<Exec> == 32;
 
-/// Returns `exec` if its device has matrix units; otherwise throws Skip.
+/// Throws Skip if the device has no matrix units.
 template <ExecutionSpace Exec>
-Exec const& require_matrix_units(Exec const& exec) {
+void require_matrix_units(Exec const& exec) {
   if (!collective::has_matrix_units(exec)) {
     throw Skip("no matrix units (CUDA has them from compute capability 8.0, and HIP on gfx90a and gfx942; " +
                std::string(space_name<Exec>()) + " here does not)");
   }
-  return exec;
 }
 
 /// The same for a kernel that supports only units of 32 lanes.
 template <ExecutionSpace Exec>
-Exec const& require_matrix_units_of_warps(Exec const& exec) {
+void require_matrix_units_of_warps(Exec const& exec) {
   if (collective::matrix_lanes<Exec> != 32) {
     throw Skip("no matrix units of 32 lanes (the units of " + std::string(space_name<Exec>()) + " have " +
                std::to_string(collective::matrix_lanes<Exec>) + ")");
   }
-  return require_matrix_units(exec);
+  require_matrix_units(exec);
 }
 
 /// Returns an error bound for an element of a matrix product whose factors are sums of two tf32, on units that may
