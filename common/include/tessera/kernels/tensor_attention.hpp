@@ -455,7 +455,7 @@ struct AttendTiles {
           if (block + i == 0) {
             scores[s][panel] = sums[i][s][panel];
           } else {
-            add(lanes, scores[s][panel], sums[i][s][panel]);
+            collective::add_sums(lanes, scores[s][panel], sums[i][s][panel]);
           }
         });
       }
@@ -495,8 +495,9 @@ struct AttendTiles {
     for (int block = 0; block < blocks; block += together) {
       Value<C> sums[together][strips][2];
       multiply_terms(lanes, values, block, [&](int s, int k, int) -> auto const& { return weights[s][k]; }, sums);
-      unrolled<together, strips, 2>(
-          [&](int i, int s, int panel) { add(lanes, state.sums[s][2 * (block + i) + panel], sums[i][s][panel]); });
+      unrolled<together, strips, 2>([&](int i, int s, int panel) {
+        collective::add_sums(lanes, state.sums[s][2 * (block + i) + panel], sums[i][s][panel]);
+      });
     }
   }
 
@@ -524,13 +525,6 @@ struct AttendTiles {
     } else {
       collective::multiply_add(Unit{}, lanes, sum, a, b);
     }
-  }
-  KOKKOS_FUNCTION static void add(Lanes const& lanes, Value<C>& sum, Value<C> const& more) {
-    lanes.each(
-        [](int, C& own, C const& other) {
-          for (int i = 0; i < 4; ++i) own.at[i] += other.at[i];
-        },
-        sum, more);
   }
 
   // ---- softmax

@@ -379,13 +379,7 @@ struct Tf32Product {
     unrolled<2, 4>([&](int product, int p) {
       collective::multiply_add(Unit{}, lanes, own[p], high_a[product], high_b[product][j + p]);
     });
-    for (int p = 0; p < 4; ++p) {
-      lanes.each(
-          [](int, C& sum, C const& more) {
-            for (int i = 0; i < 4; ++i) sum.at[i] += more.at[i];
-          },
-          sums[j + p], own[p]);
-    }
+    for (int p = 0; p < 4; ++p) collective::add_sums(lanes, sums[j + p], own[p]);
   }
 
   // ---- store

@@ -179,13 +179,11 @@ struct WarpgroupProduct {
       next = next + 1 == Tile::stages ? 0 : next + 1;
     }
     products.template wait<0>();
-    store_tile(team, lanes, place, sums);
+    store_panel_sums<Products>(lanes, sums, c, place, tiles.cols, team.team_rank(), store, by_packs);
     leave_scratch(team);
   }
 
  private:
-  // ---- load
-
   // Starts the copies of a stage, if there is one.
   KOKKOS_FUNCTION void start(Member const& team, Lanes const& lanes, Copies const& copies,
                              collective::MatrixTiles::Place const& place, int stage, FactorPack* to) const {
@@ -209,21 +207,6 @@ struct WarpgroupProduct {
       int const pack = i + first;
       copies.template copy_async<16>(to + pack, from + pack / rows * padded + pack % rows, true);
     }
-  }
-
-  // ---- store
-
-  // Stores the sums that lie in the matrix c.
-  KOKKOS_FUNCTION void store_tile(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
-                                  Value<Sums> (&sums)[strips]) const {
-    unrolled<strips>([&](int s) {
-      lanes.each(
-          [&](int lane, Sums const& own) {
-            store_panel_sums<Products>(c, place, tiles.cols, s * Products::rows, team.team_rank(), lane, own, store,
-                                       by_packs);
-          },
-          sums[s]);
-    });
   }
 };
 

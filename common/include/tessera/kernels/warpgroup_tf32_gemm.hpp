@@ -249,7 +249,7 @@ struct WarpgroupTf32Product {
           products.template wait<1>();
           take(stage, 2 * s, high, low);
           products.template wait<0>();
-          add(lanes, own, sums[1 - s]);  // the other strip's; nothing at first
+          collective::add_sums(lanes, sums[1 - s], own);  // the other strip's; nothing at first
           // Small products come first: they are added to each other before a large sum.
           products.begin();
           products.multiply(own, high[0], b_of(0, 1));
@@ -273,8 +273,8 @@ struct WarpgroupTf32Product {
       }
     }
     products.template wait<0>();
-    if constexpr (terms == 2) add(lanes, own, sums[1]);
-    store_tile(team, lanes, place, sums);
+    if constexpr (terms == 2) collective::add_sums(lanes, sums[1], own);
+    store_panel_sums<Products>(lanes, sums, c, place, tiles.cols, team.team_rank(), store, by_packs);
     leave_scratch(team);
   }
 
@@ -377,29 +377,6 @@ struct WarpgroupTf32Product {
           });
         },
         high, low);
-  }
-
-  // ---- multiply
-
-  KOKKOS_FUNCTION static void add(Lanes const& lanes, Sums& more, Sums& sums) {
-    lanes.each([](int, collective::WarpgroupSums const& one,
-                  collective::WarpgroupSums& to) { unrolled<64>([&](int i) { to.at[i] += one.at[i]; }); },
-               more, sums);
-  }
-
-  // ---- store
-
-  // Stores the sums that lie in the matrix c.
-  KOKKOS_FUNCTION void store_tile(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
-                                  Sums (&sums)[2]) const {
-    unrolled<2>([&](int s) {
-      lanes.each(
-          [&](int lane, collective::WarpgroupSums const& own) {
-            store_panel_sums<Products>(c, place, tiles.cols, s * Products::rows, team.team_rank(), lane, own, store,
-                                       by_packs);
-          },
-          sums[s]);
-    });
   }
 };
 

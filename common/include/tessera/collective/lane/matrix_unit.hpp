@@ -53,6 +53,7 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/half.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/unroll.hpp>
 
 namespace tessera::collective {
 
@@ -356,6 +357,16 @@ KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor, Lanes> unit, lane::Emula
                                      lane::Values<typename MatrixUnit<Factor, Lanes>::B, Lanes> const& b) {
   c = lanes.fill(SumFragment{});
   multiply_add(unit, lanes, c, a, b);
+}
+
+/// Adds the lanes' elements `more` of c to `sum`, in float, which rounds to nearest.
+template <lane::Lanes L, class Sums>
+KOKKOS_INLINE_FUNCTION void add_sums(L const& lanes, Sums& sum, Sums const& more) {
+  lanes.each(
+      [](int, auto& own, auto const& other) {
+        unrolled<sizeof(own.at) / sizeof(float)>([&](int i) { own.at[i] += other.at[i]; });
+      },
+      sum, more);
 }
 
 /// True if kernels with matrix units can be compiled for the space: on CUDA, on AMD if Kokkos compiles for gfx90a or

@@ -49,21 +49,28 @@ void require_warpgroups([[maybe_unused]] Exec const& exec) {
   }
 }
 
-/// Stores a lane's sums of 64 x 128 elements, from row `first_row` of the tile on. b's panel must store the even
+/// Stores a thread's sums of a tile of c, strips of 64 x 128 elements below each other. b's panel must store the even
 /// columns of each 16 before the odd ones. `by_packs`: rows of c, `cols` long, can be written four elements at a time.
-template <class Products, class Store>
-KOKKOS_INLINE_FUNCTION void store_panel_sums(float* c, collective::MatrixTiles::Place const& place, std::size_t cols,
-                                             int first_row, int thread, int lane, collective::WarpgroupSums const& sums,
+template <class Products, class Lanes, class Sums, int strips, class Store>
+KOKKOS_INLINE_FUNCTION void store_panel_sums(Lanes const& lanes, Sums (&sums)[strips], float* c,
+                                             collective::MatrixTiles::Place const& place, std::size_t cols, int thread,
                                              Store const& store, bool by_packs) {
-  unrolled<8, 2>([&](int i, int half) {  // a lane's sums of 16 columns and two rows: even columns first
-    int const col = i * 16 + lane % 4 * 4;
-    int const row = first_row + Products::row_of_c(thread, lane, 2 * half);
-    if (row >= place.row_count || col >= place.col_count) return;
-    std::size_t const first = place.col + col;
-    float const* const even = sums.at + 8 * i + 2 * half;
-    float const* const odd = even + 4;
-    store_four(c + (place.row + row) * cols + first, first, place.col_count - col < 4 ? place.col_count - col : 4,
-               {even[0], odd[0], even[1], odd[1]}, store, by_packs);
+  unrolled<strips>([&](int s) {
+    lanes.each(
+        [&](int lane, collective::WarpgroupSums const& own) {
+          unrolled<8, 2>([&](int i, int half) {  // a lane's sums of 16 columns and two rows: even columns first
+            int const col = i * 16 + lane % 4 * 4;
+            int const row = s * Products::rows + Products::row_of_c(thread, lane, 2 * half);
+            if (row >= place.row_count || col >= place.col_count) return;
+            std::size_t const first = place.col + col;
+            float const* const even = own.at + 8 * i + 2 * half;
+            float const* const odd = even + 4;
+            store_four(c + (place.row + row) * cols + first, first,
+                       place.col_count - col < 4 ? place.col_count - col : 4, {even[0], odd[0], even[1], odd[1]}, store,
+                       by_packs);
+          });
+        },
+        sums[s]);
   });
 }
 
