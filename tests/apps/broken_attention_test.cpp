@@ -18,6 +18,7 @@
 
 #include "adversarial_league.hpp"
 #include "adversarial_team.hpp"
+#include "emulated_copies.hpp"
 #include "guarded_array.hpp"
 
 #include "../../apps/attention/problem.hpp"
@@ -388,9 +389,9 @@ TEST(AttentionScores, ThatDoNotFitAreSkippedBeforeTheyAreMade) {
   if (tried == 0) GTEST_SKIP() << "no such row in this build";
 }
 
-using collective::Arrival;
-using Late = collective::EmulatedCopies<Arrival::at_wait>;
-using Early = collective::EmulatedCopies<Arrival::at_once>;
+using test::Arrival;
+using Late = test::EmulatedCopies<Arrival::at_wait>;
+using Early = test::EmulatedCopies<Arrival::at_once>;
 using Lanes = lane::Emulated<32>;
 
 // What the kernels of fused_tensor and fused_bf16x3 are given wrong.

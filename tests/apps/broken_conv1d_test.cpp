@@ -12,6 +12,7 @@
 
 #include "adversarial_league.hpp"
 #include "adversarial_team.hpp"
+#include "emulated_copies.hpp"
 #include "guarded_array.hpp"
 
 #include "../../apps/conv1d/pipelined_windows.hpp"
@@ -214,9 +215,9 @@ std::size_t wrong_outputs(Pipeline const& of) {
   return wrong;
 }
 
-using collective::Arrival;
-using Early = collective::EmulatedCopies<Arrival::at_once>;
-using Late = collective::EmulatedCopies<Arrival::at_wait>;
+using test::Arrival;
+using Early = test::EmulatedCopies<Arrival::at_once>;
+using Late = test::EmulatedCopies<Arrival::at_wait>;
 template <class T, class Copies, class Space = test::AdversarialSpace>
 using Windows = PipelinedWindows<Space, T, Copies, collective::pack_width<T>>;
 

@@ -15,6 +15,7 @@
 
 #include "adversarial_league.hpp"
 #include "adversarial_team.hpp"
+#include "emulated_copies.hpp"
 #include "guarded_array.hpp"
 
 #include "../../apps/matmul/async_product.hpp"
@@ -335,13 +336,13 @@ void expect_right() {
 }
 
 using ByThread = lane::Emulated<4>;  // eight columns of a tile per lane, two of them inside an 8-wide tile
-using collective::Arrival;
+using test::Arrival;
 template <class T>
 using Overlapped = OverlappedProduct<test::AdversarialSpace, T, ByThread, 8>;
 template <class T, class Copies, int stages = 2>
 using Async = AsyncProduct<test::AdversarialSpace, T, ByThread, 8, Copies, stages>;
-using Early = collective::EmulatedCopies<Arrival::at_once>;
-using Late = collective::EmulatedCopies<Arrival::at_wait>;
+using Early = test::EmulatedCopies<Arrival::at_once>;
+using Late = test::EmulatedCopies<Arrival::at_wait>;
 
 TEST(TiledProducts, OverlapInAnyOrder) {
   expect_right<Overlapped<float>, float>();

@@ -7,15 +7,14 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "emulated_copies.hpp"
+
 #include <tessera/collective/async_copy.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 
 namespace tessera::test {
 namespace {
-
-using collective::Arrival;
-using collective::EmulatedCopies;
 
 static_assert(collective::AsyncCopies<collective::HardwareCopies>);
 static_assert(collective::AsyncCopies<EmulatedCopies<Arrival::at_once>>);

@@ -21,6 +21,7 @@
 
 #include "adversarial_league.hpp"
 #include "adversarial_team.hpp"
+#include "emulated_copies.hpp"
 #include "product_cases.hpp"
 
 namespace tessera::test {
@@ -116,9 +117,8 @@ TEST(ProductTile, AddsToWhatCHolds) {
   expect_tiles<double, LargeOfDouble, 2, AddedProduct>(packs_extents);
 }
 
-using collective::Arrival;
-using Early = collective::EmulatedCopies<Arrival::at_once>;
-using Late = collective::EmulatedCopies<Arrival::at_wait>;
+using Early = EmulatedCopies<Arrival::at_once>;
+using Late = EmulatedCopies<Arrival::at_wait>;
 template <class T, class Shape, class Form, class Copies>
 using Stream = kernels::detail::ProductStream<AdversarialSpace, T, Shape, Form, Copies>;
 template <class T, class Shape, class Form = PlainProduct, class Copies = Late>

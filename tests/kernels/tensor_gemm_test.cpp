@@ -13,6 +13,7 @@
 
 #include "adversarial_league.hpp"
 #include "adversarial_team.hpp"
+#include "emulated_copies.hpp"
 #include "guarded_array.hpp"
 #include "product_cases.hpp"
 
@@ -23,9 +24,8 @@
 namespace tessera::test {
 namespace {
 
-using collective::Arrival;
-using Early = collective::EmulatedCopies<Arrival::at_once>;
-using Late = collective::EmulatedCopies<Arrival::at_wait>;
+using Early = EmulatedCopies<Arrival::at_once>;
+using Late = EmulatedCopies<Arrival::at_wait>;
 using kernels::TensorTile;
 
 // Thread grids 2 x 1, 1 x 2 and 2 x 2, with one, two and three slices per stage.

@@ -16,6 +16,7 @@
 
 #include "adversarial_league.hpp"
 #include "adversarial_team.hpp"
+#include "emulated_copies.hpp"
 #include "product_cases.hpp"
 
 #include <tessera/collective/async_copy.hpp>
@@ -26,9 +27,8 @@
 namespace tessera::test {
 namespace {
 
-using collective::Arrival;
-using Early = collective::EmulatedCopies<Arrival::at_once>;
-using Late = collective::EmulatedCopies<Arrival::at_wait>;
+using Early = EmulatedCopies<Arrival::at_once>;
+using Late = EmulatedCopies<Arrival::at_wait>;
 using kernels::Tf32Tile;
 
 // Thread grids 2 x 1, 1 x 2 and 2 x 2. In the last tile, lanes copy several pieces of a row of the transpose, as a

@@ -16,10 +16,10 @@
 
 #include "adversarial_league.hpp"
 #include "adversarial_team.hpp"
+#include "emulated_warpgroup.hpp"
 #include "guarded_array.hpp"
 #include "product_cases.hpp"
 
-#include <tessera/collective/async_copy.hpp>
 #include <tessera/collective/warpgroup.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/warpgroup_gemm.hpp>
@@ -27,19 +27,14 @@
 namespace tessera::test {
 namespace {
 
-using collective::AnyWarpgroup;
-using collective::Arrival;
-using collective::EmulatedWarpgroup;
 using collective::FactorPack;
-using collective::FactorPanel;
-using collective::WarpgroupSums;
 using Lanes = lane::Emulated<AnyWarpgroup::lanes>;
 template <class Factor>
 using Early = EmulatedWarpgroup<Factor, Arrival::at_once>;
 template <class Factor>
 using Late = EmulatedWarpgroup<Factor, Arrival::at_wait>;
-using EarlyCopies = collective::EmulatedCopies<Arrival::at_once>;
-using LateCopies = collective::EmulatedCopies<Arrival::at_wait>;
+using EarlyCopies = EmulatedCopies<Arrival::at_once>;
+using LateCopies = EmulatedCopies<Arrival::at_wait>;
 
 TEST(Warpgroup, EachSumIsOneLanes) {
   std::set<std::pair<int, int>> places;

@@ -17,10 +17,10 @@
 
 #include "adversarial_league.hpp"
 #include "adversarial_team.hpp"
+#include "emulated_warpgroup.hpp"
 #include "guarded_array.hpp"
 #include "product_cases.hpp"
 
-#include <tessera/collective/async_copy.hpp>
 #include <tessera/collective/warpgroup.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/warpgroup_tf32_gemm.hpp>
@@ -28,17 +28,12 @@
 namespace tessera::test {
 namespace {
 
-using collective::AnyWarpgroup;
-using collective::Arrival;
 using collective::FactorPack;
-using collective::FactorPanel;
-using collective::Tf32;
-using collective::WarpgroupSums;
 using Lanes = lane::Emulated<AnyWarpgroup::lanes>;
-using Early = collective::EmulatedWarpgroup<Tf32, Arrival::at_once>;
-using Late = collective::EmulatedWarpgroup<Tf32, Arrival::at_wait>;
-using EarlyCopies = collective::EmulatedCopies<Arrival::at_once>;
-using LateCopies = collective::EmulatedCopies<Arrival::at_wait>;
+using Early = EmulatedWarpgroup<Tf32, Arrival::at_once>;
+using Late = EmulatedWarpgroup<Tf32, Arrival::at_wait>;
+using EarlyCopies = EmulatedCopies<Arrival::at_once>;
+using LateCopies = EmulatedCopies<Arrival::at_wait>;
 using Unit = collective::MatrixUnit<Tf32>;
 using OneTerm = kernels::WarpgroupTf32Tile<1>;
 using TwoTerms = kernels::WarpgroupTf32Tile<2>;
