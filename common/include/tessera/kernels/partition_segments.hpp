@@ -146,12 +146,9 @@ struct SegmentPartitionKernel {
           held);
       before_row += bits_in(lefts);
     }
-    auto counted = lanes.template fill<int>(total);
-    lanes.each(
-        [&](int lane, int const& of_segment) {
-          if (lane == 0) left_count[number] = of_segment;
-        },
-        counted);
+    lanes.each([&](int lane) {
+      if (lane == 0) left_count[number] = total;
+    });
   }
 
   [[nodiscard]] KOKKOS_FUNCTION std::uint64_t votes_of(typename Lanes::template Value<Held> const& held, int row,

@@ -141,11 +141,9 @@ struct LaneRows {
             },
             of_lane, sums[k]);
         Sum const sum = thread::reduce<Sum>(lanes, of_lane, collective::Sum<Sum>{});
-        lanes.each(
-            [&](int lane, Sum const&) {
-              if (lane == 0 && k < count) out[first + static_cast<std::size_t>(k) * threads] = sum;
-            },
-            of_lane);
+        lanes.each([&](int lane) {
+          if (lane == 0 && k < count) out[first + static_cast<std::size_t>(k) * threads] = sum;
+        });
       }
     }
   }
@@ -235,20 +233,16 @@ struct TeamRows {
     Sum* other = of_threads + threads;
     std::size_t const end = rows_of_teams.end(team.league_rank());
     for (std::size_t row = rows_of_teams.begin(team.league_rank()); row < end; ++row) {
-      auto own = lanes.template fill<Sum>(piece_sum(a + row * chunks.n, chunks.n));
-      lanes.each(
-          [&](int lane, Sum const& sum) {
-            if (lane == 0) sums[team.team_rank()] = sum;
-          },
-          own);
+      Sum const own = piece_sum(a + row * chunks.n, chunks.n);
+      lanes.each([&](int lane) {
+        if (lane == 0) sums[team.team_rank()] = own;
+      });
       team.team_barrier();
       if (team.team_rank() == 0) {
-        own = lanes.template fill<Sum>(thread::strided_sum(lanes, sums, 0, threads, Lanes::width));
-        lanes.each(
-            [&](int lane, Sum const& sum) {
-              if (lane == 0) out[row] = sum;
-            },
-            own);
+        Sum const of_row = thread::strided_sum(lanes, sums, 0, threads, Lanes::width);
+        lanes.each([&](int lane) {
+          if (lane == 0) out[row] = of_row;
+        });
       }
       Kokkos::kokkos_swap(sums, other);
     }

@@ -19,14 +19,11 @@ template <Team M, lane::Lanes L, class V, class Op>
 [[nodiscard]] KOKKOS_FUNCTION V fold_threads(M const& team, L const& lanes, V const& value, V* scratch,
                                              V const& identity, Op const& op) {
   if (team.team_size() == 1) return value;
-  auto of_lane = lanes.template fill<V>(value);
-  lanes.each(
-      [&](int lane, V const& own) {
-        if (lane == 0) scratch[team.team_rank()] = own;
-      },
-      of_lane);
+  lanes.each([&](int lane) {
+    if (lane == 0) scratch[team.team_rank()] = value;
+  });
   team.team_barrier();
-  of_lane = lanes.template fill<V>(identity);
+  auto of_lane = lanes.template fill<V>(identity);
   for (int first = 0; first < team.team_size(); first += L::width) {
     lanes.each(
         [&](int lane, V& own) {

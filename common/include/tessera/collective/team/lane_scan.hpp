@@ -29,12 +29,9 @@ struct ThreadPrefix {
 template <Team M, lane::Lanes L, class T, class Op>
 [[nodiscard]] KOKKOS_FUNCTION ThreadPrefix<T> scan_threads(M const& team, L const& lanes, T const& value, T* scratch,
                                                            Op const& op) {
-  auto own = lanes.template fill<T>(value);
-  lanes.each(
-      [&](int lane, T const& mine) {
-        if (lane == 0) scratch[team.team_rank()] = mine;
-      },
-      own);
+  lanes.each([&](int lane) {
+    if (lane == 0) scratch[team.team_rank()] = value;
+  });
   team.team_barrier();
   // Every thread scans all totals itself. This takes no more steps than a scan by one thread, and saves a second
   // barrier.
@@ -91,12 +88,9 @@ KOKKOS_FUNCTION void lane_scan(M const& team, L const& lanes, T* data, T* totals
   T const before = scan_threads(team, lanes, carry, totals, op).before;
   for (int row = 0; row < rows; ++row) {
     int const first = begin + row * L::width;
-    auto own = lanes.template fill<T>(before);
-    lanes.each(
-        [&](int lane, T const& prefix) {
-          if (first + lane < n) data[first + lane] = op(prefix, data[first + lane]);
-        },
-        own);
+    lanes.each([&](int lane) {
+      if (first + lane < n) data[first + lane] = op(before, data[first + lane]);
+    });
   }
   team.team_barrier();
 }
