@@ -24,6 +24,7 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/pairwise.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/collective/thread/piece_sum.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/scratch.hpp>
@@ -110,7 +111,9 @@ struct SinglePassSumKernel {
     team.team_barrier();
     if (last()) {
       Kokkos::memory_fence();  // the sums must not be read before the count
-      Sum const total = team_sum(team, lanes, of_threads, partial_sum(team, lanes));
+      Sum const of_thread = thread::strided_sum(lanes, partial, team.team_rank() * Lanes::width, chunks.count,
+                                                team.team_size() * Lanes::width);
+      Sum const total = team_sum(team, lanes, of_threads, of_thread);
       Kokkos::single(Kokkos::PerTeam(team), [&] {
         *out = static_cast<T>(total);
         *finished = 0;
@@ -155,19 +158,6 @@ struct SinglePassSumKernel {
           collective::add_pairwise(terms, own.at);
         },
         sums, items[Array]...);
-  }
-
-  // Returns the sum over one thread's part of the teams' sums, in every lane.
-  KOKKOS_FUNCTION Sum partial_sum(Member const& team, Lanes const& lanes) const {
-    auto of_lane = lanes.template fill<Sum>(Sum(0));
-    for (int first = team.team_rank() * Lanes::width; first < chunks.count; first += team.team_size() * Lanes::width) {
-      lanes.each(
-          [&](int lane, Sum& sum) {
-            if (first + lane < chunks.count) sum += partial[first + lane];
-          },
-          of_lane);
-    }
-    return thread::reduce<Sum>(lanes, of_lane, collective::Sum<Sum>{});
   }
 
   KOKKOS_FUNCTION static Sum team_sum(Member const& team, Lanes const& lanes, SumsView const& of_threads, Sum sum) {
