@@ -216,27 +216,10 @@ struct ReduceThenScanKernels {
   // still be read.
   [[nodiscard]] static std::size_t scratch_bytes(int threads) { return Scratch::shmem_size(2 * threads); }
 
-  // Loads one thread's part of a tile; both launches use it, so that they read the same elements.
-  KOKKOS_FUNCTION void load(Tile& part_of_tile, std::size_t tile_begin, Member const& team) const {
-    std::size_t const end = Kokkos::min(tile_begin + tile, chunks.n);
-    std::size_t const begin = Kokkos::min(tile_begin + static_cast<std::size_t>(team.team_rank()) * part, end);
-    part_of_tile.load(Lanes{}, elements, in, begin, Kokkos::min(begin + part, end));
-  }
-
   // Total of a chunk.
   KOKKOS_FUNCTION void operator()(ReduceTag, Member const& team) const {
-    auto const op = elements.op();
-    Scratch const scratch(team.team_scratch(0), 2 * team.team_size());
-    std::size_t const end = chunks.end(team.league_rank());
-    Value carry = team.league_rank() == 0 ? elements.seed() : op.identity();
-    int buffer = 0;
-    for (std::size_t tile_begin = chunks.begin(team.league_rank()); tile_begin < end; tile_begin += tile, buffer ^= 1) {
-      Tile own;
-      load(own, tile_begin, team);
-      Value const total = own.scan(Lanes{}, elements);
-      auto const threads = team::scan_threads(team, Lanes{}, total, scratch.data() + buffer * team.team_size(), op);
-      carry = op(carry, threads.total);
-    }
+    Value carry = team.league_rank() == 0 ? elements.seed() : elements.op().identity();
+    scan_tiles(team, carry, [](Tile&, Value const&) {});
     Kokkos::single(Kokkos::PerTeam(team), [&] { totals[team.league_rank()] = carry; });
     leave_scratch(team);
   }
@@ -249,20 +232,32 @@ struct ReduceThenScanKernels {
 
   // Scan of a chunk, starting with the total before it.
   KOKKOS_FUNCTION void operator()(ScanTag, Member const& team) const {
+    Value carry = team.league_rank() > 0 ? totals[team.league_rank() - 1] : elements.seed();
+    scan_tiles(team, carry,
+               [&](Tile& own, Value const& before) { own.store(Lanes{}, elements, before, out, streaming); });
+    leave_scratch(team);
+  }
+
+ private:
+  // Scans the tiles of the team's chunk one after the other, in both launches, so that they read the same elements.
+  // `carry`: the total before the chunk, then up to its end. Calls `use` with each tile and the total before the
+  // thread's part of it.
+  template <class Use>
+  KOKKOS_FUNCTION void scan_tiles(Member const& team, Value& carry, Use const& use) const {
     auto const op = elements.op();
     Scratch const scratch(team.team_scratch(0), 2 * team.team_size());
     std::size_t const end = chunks.end(team.league_rank());
-    Value carry = team.league_rank() > 0 ? totals[team.league_rank() - 1] : elements.seed();
     int buffer = 0;
     for (std::size_t tile_begin = chunks.begin(team.league_rank()); tile_begin < end; tile_begin += tile, buffer ^= 1) {
+      std::size_t const tile_end = Kokkos::min(tile_begin + tile, chunks.n);
+      std::size_t const begin = Kokkos::min(tile_begin + static_cast<std::size_t>(team.team_rank()) * part, tile_end);
       Tile own;
-      load(own, tile_begin, team);
+      own.load(Lanes{}, elements, in, begin, Kokkos::min(begin + part, tile_end));
       Value const total = own.scan(Lanes{}, elements);
       auto const threads = team::scan_threads(team, Lanes{}, total, scratch.data() + buffer * team.team_size(), op);
-      own.store(Lanes{}, elements, op(carry, threads.before), out, streaming);
+      use(own, op(carry, threads.before));
       carry = op(carry, threads.total);
     }
-    leave_scratch(team);
   }
 };
 
