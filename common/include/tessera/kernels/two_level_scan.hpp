@@ -96,28 +96,16 @@ struct ScanTiles {
     std::size_t const n = in.extent(0);
     int const count = n - begin < static_cast<std::size_t>(tile) ? static_cast<int>(n - begin) : tile;
     Tile const values{Scratch(team.team_scratch(0), tile_values)};
-    for (int i = lane_rank(team); i < count; i += lane_count(team)) {
-      values(i) = elements.lift(begin + i, in(begin + i));
-    }
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, count),
+                         [&](int i) { values(i) = elements.lift(begin + i, in(begin + i)); });
     ScannedTile<Tile> const scanned = TileScan::run(team, values, count, op);
-    for (int i = lane_rank(team); i < count; i += lane_count(team)) {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, count), [&](int i) {
       out(begin + i) = elements.lower(begin + i, scanned.before(i, op.identity()), scanned.through(i, count));
-    }
-    if (totals.extent(0) > 0 && lane_rank(team) == 0) totals(team.league_rank()) = scanned.through(count - 1, count);
+    });
+    Kokkos::single(Kokkos::PerTeam(team), [&] {
+      if (totals.extent(0) > 0) totals(team.league_rank()) = scanned.through(count - 1, count);
+    });
     leave_scratch(team);
-  }
-
- private:
-  // Rank of a vector lane among the lanes of all threads, for loops over the tile.
-  [[nodiscard]] KOKKOS_FUNCTION static int lane_rank(Member const& team) {
-    (void)team;
-    KOKKOS_IF_ON_DEVICE((return static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);))
-    KOKKOS_IF_ON_HOST((return team.team_rank();))
-  }
-  [[nodiscard]] KOKKOS_FUNCTION static int lane_count(Member const& team) {
-    (void)team;
-    KOKKOS_IF_ON_DEVICE((return static_cast<int>(blockDim.y * blockDim.x);))
-    KOKKOS_IF_ON_HOST((return team.team_size();))
   }
 };
 
@@ -240,8 +228,7 @@ class TwoLevelScan {
     using Kernel = detail::ScanTiles<Exec, LevelElements, TileScan>;
     Kernel const kernel{elements, in, out, totals, tile_, TileScan::scratch(tile_, threads_)[0]};
     typename Kernel::Policy policy(exec, static_cast<int>(tiles_of(in.extent(0), tile_)), threads_, vector_length);
-    auto const scratch = static_cast<int>(Kernel::scratch_bytes(tile_, threads_));
-    Kokkos::parallel_for(label_ + "::tiles", with_scratch(policy, scratch), kernel);
+    Kokkos::parallel_for(label_ + "::tiles", with_scratch(policy, Kernel::scratch_bytes(tile_, threads_)), kernel);
   }
 
   template <class LevelElements, class Out>
