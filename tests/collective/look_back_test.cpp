@@ -220,7 +220,7 @@ TEST(LookBack, AWordPairIsSeenWhole) {
 
 TEST(LookBack, TicketsGoOnWhenTheCounterWraps) {
   std::uint32_t counter = 0xfffffffeu;
-  collective::LookBackHandle<int> const handle(nullptr, nullptr, nullptr, &counter, 0xfffffffeu, 1);
+  collective::LookBackHandle<int> const handle{nullptr, nullptr, nullptr, &counter, 0xfffffffeu, 1};
   for (std::uint32_t i = 0; i < 5; ++i) EXPECT_EQ(handle.next_tile(), i);
 }
 

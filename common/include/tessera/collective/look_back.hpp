@@ -70,25 +70,22 @@ using LookBackWord =
 
 /// The part of LookBack that kernels use: pointers and the numbers of this launch. It is copied into the kernel.
 template <class V, class Word = std::uint64_t>
-class LookBackHandle {
- public:
+struct LookBackHandle {
   static constexpr bool packed = sizeof(V) <= sizeof(Word) / 2;
   static_assert(std::is_trivially_copyable_v<V>, "Tessera: values of a look-back are copied byte by byte");
 
-  LookBackHandle(Word* words, V* partial, V* inclusive, std::uint32_t* counter, std::uint32_t first_ticket,
-                 std::uint32_t epoch, unsigned patience = 0)
-      : words_(words),
-        partial_(partial),
-        inclusive_(inclusive),
-        counter_(counter),
-        first_ticket_(first_ticket),
-        epoch_(epoch),
-        patience_(patience) {}
+  Word* words;
+  V* partial_values;    ///< unless a value fits into its tile's word
+  V* inclusive_values;  ///< the same
+  std::uint32_t* counter;
+  std::uint32_t first_ticket;
+  std::uint32_t epoch;
+  unsigned patience = 0;  ///< back-off before the first look, in nanoseconds
 
   /// Returns the next tile's number. Must be called by one lane of one thread of the team.
   [[nodiscard]] KOKKOS_FUNCTION std::uint32_t next_tile() const {
     // Unsigned, so that the difference is also right after the counter has wrapped around.
-    return Kokkos::atomic_fetch_add(counter_, 1u) - first_ticket_;
+    return Kokkos::atomic_fetch_add(counter, 1u) - first_ticket;
   }
 
   /// Publishes a tile's value. Must be called by one lane of one thread of the team.
@@ -97,22 +94,22 @@ class LookBackHandle {
       Half bits = 0;
       memcpy(&bits, &value, sizeof(V));
       if constexpr (std::is_same_v<Word, WordPair>) {
-        store_word(&words_[tile], {.first = tag(state), .second = bits});
+        store_word(&words[tile], {.first = tag(state), .second = bits});
       } else {
-        store_word(&words_[tile], (Word{tag(state)} << 32) | bits);
+        store_word(&words[tile], (Word{tag(state)} << 32) | bits);
       }
     } else {
-      (state == TileState::partial ? partial_ : inclusive_)[tile] = value;
+      (state == TileState::partial ? partial_values : inclusive_values)[tile] = value;
       // A team that sees the word must see the value. Tests cannot reliably detect a missing fence: on the tested
       // machines stores of one lane arrive in order.
       Kokkos::memory_fence();
-      store_word(&words_[tile], Word{tag(state)} << 32);
+      store_word(&words[tile], Word{tag(state)} << 32);
     }
   }
 
   /// Returns what a tile has published so far in this launch. May be called by any lane.
   [[nodiscard]] KOKKOS_FUNCTION TileReport<V> poll(std::size_t tile) const {
-    Word const word = load_word(&words_[tile]);
+    Word const word = load_word(&words[tile]);
     std::uint32_t found = 0;
     Half bits = 0;
     if constexpr (std::is_same_v<Word, WordPair>) {
@@ -129,7 +126,7 @@ class LookBackHandle {
       memcpy(&report.value, &bits, sizeof(V));
     } else if (report.state != TileState::absent) {
       Kokkos::memory_fence();  // the value must not be read before the word; as above
-      report.value = (report.state == TileState::partial ? partial_ : inclusive_)[tile];
+      report.value = (report.state == TileState::partial ? partial_values : inclusive_values)[tile];
     }
     return report;
   }
@@ -140,7 +137,7 @@ class LookBackHandle {
   template <lane::Lanes L, class Op>
   [[nodiscard]] KOKKOS_FUNCTION V before(L const& lanes, std::size_t tile, Op const& op) const {
     V prefix = op.identity();
-    KOKKOS_IF_ON_DEVICE((back_off(patience_);))
+    KOKKOS_IF_ON_DEVICE((back_off(patience);))
     for (auto latest = static_cast<std::int64_t>(tile) - 1;; latest -= L::width) {
       // Lane 0 reads the latest predecessor, lane 1 the one before it, and so on. Lanes before the first tile get the
       // identity.
@@ -148,7 +145,7 @@ class LookBackHandle {
       std::uint64_t absent = 0;
       std::uint64_t inclusive = 0;
       for (bool first_look = true;; first_look = false) {
-        if (!first_look) back_off(patience_ / 8);
+        if (!first_look) back_off(patience / 8);
         auto is_absent = lanes.template fill<bool>(false);
         auto is_inclusive = lanes.template fill<bool>(false);
         lanes.each(
@@ -187,16 +184,8 @@ class LookBackHandle {
     return Kokkos::Experimental::countr_zero_builtin(bits);
   }
   [[nodiscard]] KOKKOS_FUNCTION std::uint32_t tag(TileState state) const {
-    return (epoch_ << 2) | static_cast<std::uint32_t>(state);
+    return (epoch << 2) | static_cast<std::uint32_t>(state);
   }
-
-  Word* words_;
-  V* partial_;
-  V* inclusive_;
-  std::uint32_t* counter_;
-  std::uint32_t first_ticket_;
-  std::uint32_t epoch_;
-  unsigned patience_;  // back-off before the first look, in nanoseconds
 };
 
 }  // namespace tessera::collective

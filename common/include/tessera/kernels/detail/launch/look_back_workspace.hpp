@@ -36,7 +36,7 @@ class LookBackWorkspace {
     }
     std::uint32_t const first = next_ticket_;
     next_ticket_ += static_cast<std::uint32_t>(tiles_);
-    return Handle(words_.data(), partial_.data(), inclusive_.data(), counter_.data(), first, epoch_, patience(exec));
+    return {words_.data(), partial_.data(), inclusive_.data(), counter_.data(), first, epoch_, patience(exec)};
   }
 
  private:
