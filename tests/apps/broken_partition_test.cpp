@@ -328,20 +328,20 @@ class WorstOrders {
   }
 
   // The single pass, after the launch that counts.
-  template <class Tuning, class Count, kernels::detail::Rights rights>
+  template <class Tuning, class Count, kernels::detail::RightOrder rights>
   void single_pass() {
-    using kernels::detail::Rights;
+    using kernels::detail::RightOrder;
     using Counter = kernels::detail::CountLefts<Space, T, IsLeft, Tuning>;
     using Pass = kernels::detail::LookBackSplitKernel<Space, T, IsLeft, Count, rights, Tuning>;
     using Exec = Kokkos::DefaultHostExecutionSpace;
     std::size_t const tiles = std::max<std::size_t>(1, tiles_of(n_, tile_));
     kernels::LookBackWorkspace<Exec, Count> look_back("look_back", tiles);
-    if (rights == Rights::reversed) std::reverse(expected_.begin() + lefts_, expected_.end());
+    if (rights == RightOrder::reversed) std::reverse(expected_.begin() + lefts_, expected_.end());
     std::int64_t total = 0;
     std::uint32_t finished = 0;
     for (test::Order const order : test::all_orders) {
       begin();
-      if (rights == Rights::kept) {
+      if (rights == RightOrder::kept) {
         kernels::Chunks const chunks = kernels::split(n_, static_cast<std::size_t>(threads_) * Counter::part, 3);
         Counter const counter{is_left_, from_, &found_lefts_, &total, &finished, chunks};
         run(order, chunks.count, [&](test::LeagueMember const& member) { counter(member); });
@@ -350,9 +350,9 @@ class WorstOrders {
       }
       Pass const pass{is_left_, from_, to_, &found_lefts_, n_, tiles, tile_, part(), 0, look_back.next_launch(Exec())};
       run(order, static_cast<int>(tiles), [&](test::LeagueMember const& member) { pass(member); });
-      expect_right(rights == Rights::dropped ? static_cast<std::size_t>(lefts_) : n_, order);
+      expect_right(rights == RightOrder::none ? static_cast<std::size_t>(lefts_) : n_, order);
     }
-    if (rights == Rights::reversed) std::reverse(expected_.begin() + lefts_, expected_.end());
+    if (rights == RightOrder::reversed) std::reverse(expected_.begin() + lefts_, expected_.end());
   }
 
  private:
@@ -409,12 +409,12 @@ TEST(PartitionKernels, InOneScratchInAnyOrder) {
             WorstOrders orders(threads, tile, tiles * tile + more, pivot);
             orders.reduce_then_scatter<SmallTuning<float, true>>();
             orders.reduce_then_scatter<SmallTuning<float, false>>();
-            using kernels::detail::Rights;
-            orders.single_pass<SmallTuning<float, true>, std::uint32_t, Rights::kept>();
-            orders.single_pass<SmallTuning<float, false>, std::uint64_t, Rights::kept>();
-            orders.single_pass<SmallTuning<float, true>, std::uint32_t, Rights::reversed>();
-            orders.single_pass<SmallTuning<float, false>, std::uint64_t, Rights::reversed>();
-            orders.single_pass<SmallTuning<float, true>, std::uint64_t, Rights::dropped>();
+            using kernels::detail::RightOrder;
+            orders.single_pass<SmallTuning<float, true>, std::uint32_t, RightOrder::kept>();
+            orders.single_pass<SmallTuning<float, false>, std::uint64_t, RightOrder::kept>();
+            orders.single_pass<SmallTuning<float, true>, std::uint32_t, RightOrder::reversed>();
+            orders.single_pass<SmallTuning<float, false>, std::uint64_t, RightOrder::reversed>();
+            orders.single_pass<SmallTuning<float, true>, std::uint64_t, RightOrder::none>();
           }
         }
       }

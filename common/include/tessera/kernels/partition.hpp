@@ -253,10 +253,6 @@ struct ReduceThenScatterKernels {
   }
 };
 
-/// What a look-back pass does with the right elements: drop them; write them backwards from the end of the array, in
-/// reverse order; or keep their order, if the number of left elements is known.
-enum class Rights : std::uint8_t { dropped, reversed, kept };
-
 /// Counts the left elements of the whole array. Teams have few tiles each and begin with the last tiles, so that the
 /// next launch finds the first tiles in the cache.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning>
@@ -315,7 +311,9 @@ struct CountLefts {
 };
 
 /// Count: an unsigned type that holds numbers up to n. A count of 32 bits shares one word with its flag.
-template <ExecutionSpace Exec, class T, class Predicate, class Count, Rights rights, class Tuning>
+/// `rights`: what happens to the right elements. None: they are dropped. Reversed: they are written backwards from the
+/// end of the array. Kept: they are written in their order, if the number of left elements is known.
+template <ExecutionSpace Exec, class T, class Predicate, class Count, RightOrder rights, class Tuning>
 struct LookBackSplitKernel {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
   using Member = typename Policy::member_type;
@@ -368,10 +366,7 @@ struct LookBackSplitKernel {
     auto const counts = tile.load(team, in + begin, part, count, is_left, totals.data());
     auto const lefts = static_cast<Count>(counts.lefts);
     if (team.team_rank() == 0 && number > 0) publish(team, number, collective::TileState::partial, lefts);
-    constexpr auto order = rights == Rights::dropped    ? RightOrder::none
-                           : rights == Rights::reversed ? RightOrder::reversed
-                                                        : RightOrder::kept;
-    tile.template exchange<order>(is_left, counts, count, exchange.data());
+    tile.template exchange<rights>(is_left, counts, count, exchange.data());
 
     // 3. Learn the number of left elements before the tile.
     if (team.team_rank() == 0) {
@@ -379,7 +374,7 @@ struct LookBackSplitKernel {
       publish(team, number, collective::TileState::inclusive, add(before, lefts));
       Kokkos::single(Kokkos::PerThread(team), [&] {
         shared(0).before = before;
-        if (rights != Rights::kept && number + 1 == tiles)
+        if (rights != RightOrder::kept && number + 1 == tiles)
           left_count[0] = static_cast<std::int64_t>(add(before, lefts));
       });
     }
@@ -390,9 +385,9 @@ struct LookBackSplitKernel {
     std::size_t const rights_before = begin - before;
     int const right_count = count - counts.lefts;
     store_run<Shape, Tuning>(team, exchange.data(), counts.lefts, values + before);
-    if constexpr (rights != Rights::dropped) {
-      T* const to = rights == Rights::kept ? values + static_cast<std::size_t>(left_count[0]) + rights_before
-                                           : values + (n - rights_before - right_count);
+    if constexpr (rights != RightOrder::none) {
+      T* const to = rights == RightOrder::kept ? values + static_cast<std::size_t>(left_count[0]) + rights_before
+                                               : values + (n - rights_before - right_count);
       store_run<Shape, Tuning>(team, exchange.data() + counts.lefts, right_count, to);
     }
   }
@@ -404,7 +399,7 @@ struct LookBackSplitKernel {
 };
 
 /// The common pass of LookBackPartition, LookBackPartitionReversed and LookBackCompaction.
-template <ExecutionSpace Exec, class T, class Predicate, Rights rights, class Tuning>
+template <ExecutionSpace Exec, class T, class Predicate, RightOrder rights, class Tuning>
 class LookBackSplit {
   using Shape = PartitionShape<Exec, T, Tuning>;
   using Counter = CountLefts<Exec, T, Predicate, Tuning>;
@@ -412,8 +407,8 @@ class LookBackSplit {
  public:
   explicit LookBackSplit(Exec const& exec, std::size_t n, Predicate const& is_left = {}, std::int64_t tile = 0,
                          std::int64_t team = 0,
-                         std::string const& label = rights == Rights::dropped ? "tessera::look_back_compaction"
-                                                                              : "tessera::look_back_partition")
+                         std::string const& label = rights == RightOrder::none ? "tessera::look_back_compaction"
+                                                                               : "tessera::look_back_partition")
       : label_(label),
         is_left_(is_left),
         shape_(exec, tile, team),
@@ -431,7 +426,7 @@ class LookBackSplit {
   void operator()(Exec const& exec, In const& in, Out const& out, Count const& count) {
     T const* const from = contiguous(in, n_);
     T* const to = contiguous(out, n_);
-    if constexpr (rights == Rights::kept) {
+    if constexpr (rights == RightOrder::kept) {
       typename Counter::Policy policy(exec, counted_.count, shape_.threads, Shape::vector_length);
       Kokkos::parallel_for(label_ + "::count", with_scratch(policy, Counter::scratch_bytes(shape_.threads)),
                            Counter{is_left_, from, count.data(), total_.data(), finished_.data(), counted_});
@@ -542,18 +537,18 @@ class ReduceThenScatter {
 /// and parameters as for ReduceThenScatter. Construct it once: allocates one word per tile. A call only enqueues; calls
 /// on one object must not run concurrently.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
-using LookBackPartition = detail::LookBackSplit<Exec, T, Predicate, detail::Rights::kept, Tuning>;
+using LookBackPartition = detail::LookBackSplit<Exec, T, Predicate, detail::RightOrder::kept, Tuning>;
 
 /// The left elements in their order, then the right elements in reverse order: a single pass with 2n traffic, because
 /// the right elements can be written backwards from the end of the array before the number of left elements is known.
 /// Otherwise as LookBackPartition.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
-using LookBackPartitionReversed = detail::LookBackSplit<Exec, T, Predicate, detail::Rights::reversed, Tuning>;
+using LookBackPartitionReversed = detail::LookBackSplit<Exec, T, Predicate, detail::RightOrder::reversed, Tuning>;
 
 /// Stream compaction in a single pass: out(0) .. out(count-1) are the left elements, in their order; the rest of `out`
 /// [n] is unchanged. Otherwise as LookBackPartition.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
-using LookBackCompaction = detail::LookBackSplit<Exec, T, Predicate, detail::Rights::dropped, Tuning>;
+using LookBackCompaction = detail::LookBackSplit<Exec, T, Predicate, detail::RightOrder::none, Tuning>;
 
 /// Writes the elements of `in` [n] for which the predicate is true to the begin of `out` [n] and all others after them,
 /// both in their order. `count`: the number of elements for which it is true, one std::int64_t. Convenience for a
