@@ -24,7 +24,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
@@ -159,24 +158,23 @@ class Hardware {
   }
   template <class T>
   [[nodiscard]] KOKKOS_FUNCTION T shift_up(T const& value, int distance) const {
-    return move(value, [=](std::uint32_t word) { return shuffle_up(word, distance); });
+    return move<Shuffle::up>(value, distance);
   }
   template <class T>
   [[nodiscard]] KOKKOS_FUNCTION T shift_down(T const& value, int distance) const {
-    return move(value, [=](std::uint32_t word) { return shuffle_down(word, distance); });
+    return move<Shuffle::down>(value, distance);
   }
   template <class T>
   [[nodiscard]] KOKKOS_FUNCTION T exchange(T const& value, int mask) const {
-    return move(value, [=](std::uint32_t word) { return shuffle_xor(word, mask); });
+    return move<Shuffle::exchange>(value, mask);
   }
   template <class T>
   [[nodiscard]] KOKKOS_FUNCTION T read(T const& value, int lane) const {
-    return move(value, [=](std::uint32_t word) { return shuffle(word, lane); });
+    return move<Shuffle::read>(value, lane);
   }
   template <class T>
   [[nodiscard]] KOKKOS_FUNCTION T first_of(T const& value, int group) const {
-    int const first = rank() & ~(group - 1);
-    return move(value, [=](std::uint32_t word) { return shuffle(word, first); });
+    return read(value, rank() & ~(group - 1));
   }
   [[nodiscard]] KOKKOS_FUNCTION std::uint64_t ballot(bool flag) const {
 #if defined(__CUDA_ARCH__)
@@ -226,54 +224,42 @@ class Hardware {
   [[nodiscard]] KOKKOS_FUNCTION static unsigned mask() { return (0xffffffffu >> (32 - W)) << first(); }
 #endif
 
-  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t shuffle_up(std::uint32_t word, int distance) {
+  enum class Shuffle : std::uint8_t { up, down, exchange, read };
+
+  template <Shuffle kind>
+  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t shuffle(std::uint32_t word, [[maybe_unused]] int by) {
 #if defined(__CUDA_ARCH__)
-    return __shfl_up_sync(mask(), word, distance, W);
+    if constexpr (kind == Shuffle::up) {
+      return __shfl_up_sync(mask(), word, by, W);
+    } else if constexpr (kind == Shuffle::down) {
+      return __shfl_down_sync(mask(), word, by, W);
+    } else if constexpr (kind == Shuffle::exchange) {
+      return __shfl_xor_sync(mask(), word, by, W);
+    } else {
+      return __shfl_sync(mask(), word, by, W);
+    }
 #elif defined(__HIP_DEVICE_COMPILE__)
-    return __shfl_up(word, distance, W);
+    if constexpr (kind == Shuffle::up) {
+      return __shfl_up(word, by, W);
+    } else if constexpr (kind == Shuffle::down) {
+      return __shfl_down(word, by, W);
+    } else if constexpr (kind == Shuffle::exchange) {
+      return __shfl_xor(word, by, W);
+    } else {
+      return __shfl(word, by, W);
+    }
 #else
-    (void)distance;
-    return word;
-#endif
-  }
-  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t shuffle_down(std::uint32_t word, int distance) {
-#if defined(__CUDA_ARCH__)
-    return __shfl_down_sync(mask(), word, distance, W);
-#elif defined(__HIP_DEVICE_COMPILE__)
-    return __shfl_down(word, distance, W);
-#else
-    (void)distance;
-    return word;
-#endif
-  }
-  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t shuffle_xor(std::uint32_t word, int lane_mask) {
-#if defined(__CUDA_ARCH__)
-    return __shfl_xor_sync(mask(), word, lane_mask, W);
-#elif defined(__HIP_DEVICE_COMPILE__)
-    return __shfl_xor(word, lane_mask, W);
-#else
-    (void)lane_mask;
-    return word;
-#endif
-  }
-  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t shuffle(std::uint32_t word, int lane) {
-#if defined(__CUDA_ARCH__)
-    return __shfl_sync(mask(), word, lane, W);
-#elif defined(__HIP_DEVICE_COMPILE__)
-    return __shfl(word, lane, W);
-#else
-    (void)lane;
     return word;
 #endif
   }
 
   // Shuffles move 4-byte words; a trivially copyable value consists of a few of them.
-  template <class T, class Shuffle>
-  [[nodiscard]] KOKKOS_FUNCTION static T move(T const& value, Shuffle const& shuffle_word) {
+  template <Shuffle kind, class T>
+  [[nodiscard]] KOKKOS_FUNCTION static T move(T const& value, int by) {
     constexpr int words = static_cast<int>((sizeof(T) + 3) / 4);
     std::uint32_t buffer[words] = {};
     memcpy(buffer, &value, sizeof(T));
-    for (int w = 0; w < words; ++w) buffer[w] = shuffle_word(buffer[w]);
+    for (int w = 0; w < words; ++w) buffer[w] = shuffle<kind>(buffer[w], by);
     T result;
     memcpy(&result, buffer, sizeof(T));
     return result;
