@@ -181,15 +181,14 @@ class RegisterWindow {
 
   void enqueue(Exec const& exec, T const* a, T const* k, T* out) const {
     if (is_short()) {
-      bool const in_packs = !Tuning::aligned ||
-                            (collective::is_aligned_for_packs<pack>(a) && collective::is_aligned_for_packs<pack>(out));
+      bool const in_packs = !Tuning::aligned || collective::is_aligned_for_packs<pack>(a, out);
       for_each_pack<Tuning::items>(label_, exec, n_, in_packs,
                                    detail::ShortCorrelationBody<T, Tuning>{a, k, out, n_, static_cast<int>(taps_)});
       return;
     }
     typename Long::Policy policy(exec, league_of(tiles_of(n_, static_cast<std::size_t>(size_))), threads_);
-    auto const bytes = static_cast<int>(Long::scratch_bytes(size_, at_once_));
-    Kokkos::parallel_for(label_, with_scratch(policy, bytes), Long{a, k, out, n_, taps_, size_, at_once_});
+    Kokkos::parallel_for(label_, with_scratch(policy, Long::scratch_bytes(size_, at_once_)),
+                         Long{a, k, out, n_, taps_, size_, at_once_});
   }
 
   std::string label_;

@@ -580,9 +580,8 @@ class HistogramLaunches {
     BinTotals const result{totals_.data(), finished_.data(), contiguous(counts, static_cast<std::size_t>(bins_.count)),
                            outside.data(), bins_.count,      static_cast<std::uint32_t>(teams_)};
     typename Kernel::Policy policy(exec, teams_, shape_.threads, Kernel::vector_length);
-    auto const bytes = static_cast<int>(Kernel::scratch_bytes(bins_.count, shape_));
-    Kokkos::parallel_for(label_ + "::count", with_scratch(policy, bytes, Kernel::scratch_level),
-                         Kernel{from, result, bins_, shape_});
+    policy = with_scratch(policy, Kernel::scratch_bytes(bins_.count, shape_), Kernel::scratch_level);
+    Kokkos::parallel_for(label_ + "::count", policy, Kernel{from, result, bins_, shape_});
   }
 
   [[nodiscard]] std::string note() const { return Kernel::note(shape_); }

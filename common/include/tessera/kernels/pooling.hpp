@@ -104,8 +104,7 @@ class WindowFold : public ArrayKernel<WindowFold<Exec, T, Op, Tuning>, Exec, T> 
 
   void enqueue(Exec const& exec, T const* in, T* out) const {
     constexpr int pack = collective::pack_width<T>;
-    bool const in_packs =
-        !Tuning::aligned || (collective::is_aligned_for_packs<pack>(in) && collective::is_aligned_for_packs<pack>(out));
+    bool const in_packs = !Tuning::aligned || collective::is_aligned_for_packs<pack>(in, out);
     if (is_short()) {
       for_each_pack<items>(this->label_, exec, this->n_, in_packs,
                            detail::WindowFoldBody<true, T, Op>{op_, finish_, in, out});

@@ -313,8 +313,7 @@ class LookBackScan {
                         look_back_.next_launch(exec),
                         detail::scan_streams<Exec>(from, to, n_)};
     typename Kernel::Policy policy(exec, league_, shape_.threads, vector_length);
-    std::size_t const scratch = Kernel::scratch_bytes(shape_.threads);
-    Kokkos::parallel_for(label_, with_scratch(policy, scratch), kernel);
+    Kokkos::parallel_for(label_, with_scratch(policy, Kernel::scratch_bytes(shape_.threads)), kernel);
   }
 
   /// Returns the roundings on the longest path to a result. In the worst case every tile finds an inclusive value only
@@ -381,8 +380,7 @@ class ReduceThenScan {
   template <class Tag>
   void launch(char const* step, Exec const& exec, int league, Kernels const& kernels) const {
     typename Kernels::template Policy<Tag> policy(exec, league, shape_.threads, vector_length);
-    std::size_t const scratch = Kernels::scratch_bytes(shape_.threads);
-    Kokkos::parallel_for(label_ + step, with_scratch(policy, scratch), kernels);
+    Kokkos::parallel_for(label_ + step, with_scratch(policy, Kernels::scratch_bytes(shape_.threads)), kernels);
   }
 
   std::string label_;

@@ -427,8 +427,8 @@ class SegmentScratch : public ArrayKernel<SegmentScratch<Exec, Rule, Tuning>, Ex
   void enqueue(Exec const& exec, T const* in, T* out) const {
     typename Kernel::Policy policy(exec, league_of(tiles_of(this->n_, static_cast<std::size_t>(tile_.size()))),
                                    threads_);
-    auto const bytes = static_cast<int>(Kernel::scratch_bytes(tile_));
-    Kokkos::parallel_for(this->label_, with_scratch(policy, bytes), Kernel{rule_, in, out, this->n_, tile_});
+    Kokkos::parallel_for(this->label_, with_scratch(policy, Kernel::scratch_bytes(tile_)),
+                         Kernel{rule_, in, out, this->n_, tile_});
   }
 
   Rule rule_;

@@ -194,8 +194,7 @@ class ScratchStencil : public ArrayKernel<ScratchStencil<Exec, T, Stencil, Tunin
  private:
   void enqueue(Exec const& exec, T const* in, T* out) const {
     typename Kernel::Policy policy(exec, league_of(tiles_of(this->n_, static_cast<std::size_t>(tile_.size))), threads_);
-    auto const bytes = static_cast<int>(Kernel::Scratch::shmem_size(Kernel::places(tile_)));
-    Kokkos::parallel_for(this->label_, with_scratch(policy, bytes),
+    Kokkos::parallel_for(this->label_, with_scratch(policy, Kernel::Scratch::shmem_size(Kernel::places(tile_))),
                          Kernel{stencil_, in, out, segments_, tile_, streaming_});
   }
 

@@ -107,8 +107,7 @@ struct LaneColumns {
   void enqueue(Exec const& exec, std::string const& label, int lanes) const {
     if (cols == 0) return;
     Policy policy(exec, static_cast<int>(tiles * static_cast<std::size_t>(chunks.count)), lanes);
-    auto const scratch = static_cast<int>(down > 1 ? SumsView::shmem_size(lanes) : 0);
-    Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
+    Kokkos::parallel_for(label, with_scratch(policy, down > 1 ? SumsView::shmem_size(lanes) : 0), *this);
   }
 
   /// Returns the roundings: of a lane's part of a chunk, of the rows in flight among themselves, of the lanes below
@@ -245,8 +244,8 @@ struct TileColumns {
   void enqueue(Exec const& exec, std::string const& label, int threads) const {
     if (cols == 0) return;
     Policy policy(exec, static_cast<int>(tiles * static_cast<std::size_t>(chunks.count)), threads);
-    auto const scratch = static_cast<int>(SumsView::shmem_size(static_cast<std::size_t>(width) * down));
-    Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
+    Kokkos::parallel_for(label, with_scratch(policy, SumsView::shmem_size(static_cast<std::size_t>(width) * down)),
+                         *this);
   }
 
   /// Returns the roundings: of the long rows of a chunk, four at a time and up to three one by one; of the remaining

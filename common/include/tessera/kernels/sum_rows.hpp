@@ -200,8 +200,8 @@ struct TeamRows {
     kernel.rows_of_teams = split(rows, 1, (is_gpu<Exec> ? 32 : 1) * teams_that_fill(exec, threads * vector_length));
     std::size_t const teams = chunks.count > 1 ? rows * chunks.count : kernel.rows_of_teams.count;
     Policy policy(exec, static_cast<int>(teams), threads, vector_length);
-    auto const scratch = static_cast<int>(SumsView::shmem_size(2 * threads) + LastView::shmem_size());
-    Kokkos::parallel_for(label, with_scratch(policy, scratch), kernel);
+    Kokkos::parallel_for(label, with_scratch(policy, SumsView::shmem_size(2 * threads) + LastView::shmem_size()),
+                         kernel);
   }
 
   /// Returns the roundings: of a thread's part of a chunk, and of the threads; then the same over the chunks of a row.
