@@ -4,7 +4,6 @@
 
 #include <Kokkos_Macros.hpp>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace tessera::collective {

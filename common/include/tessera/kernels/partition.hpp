@@ -36,7 +36,6 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/look_back.hpp>
 #include <tessera/collective/operators.hpp>
-#include <tessera/collective/pack.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/rows.hpp>

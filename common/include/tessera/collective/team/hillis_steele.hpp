@@ -5,7 +5,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <tessera/collective/operators.hpp>
 #include <tessera/collective/team/team.hpp>
 
 namespace tessera::team {

@@ -5,7 +5,6 @@
 #include <Kokkos_Macros.hpp>
 
 #include <tessera/collective/lane/lanes.hpp>
-#include <tessera/collective/operators.hpp>
 #include <tessera/collective/team/team.hpp>
 #include <tessera/collective/thread/scan.hpp>
 

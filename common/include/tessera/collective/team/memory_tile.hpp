@@ -8,7 +8,6 @@
 #include <cstddef>
 
 #include <tessera/collective/lane/lanes.hpp>
-#include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/streaming_store.hpp>
 #include <tessera/collective/thread/rows.hpp>

@@ -8,7 +8,6 @@
 #include <cstddef>
 
 #include <tessera/collective/lane/lanes.hpp>
-#include <tessera/collective/operators.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/collective/thread/scan.hpp>
 #include <tessera/core/unroll.hpp>

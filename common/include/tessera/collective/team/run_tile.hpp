@@ -11,8 +11,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <cstddef>
-
 #include <tessera/collective/pack.hpp>
 
 namespace tessera::team {

@@ -5,7 +5,6 @@
 
 #include <Kokkos_Macros.hpp>
 
-#include <tessera/collective/operators.hpp>
 #include <tessera/collective/team/team.hpp>
 
 namespace tessera::team {

@@ -12,7 +12,6 @@
 #include <concepts>
 
 #include <tessera/collective/lane/lanes.hpp>
-#include <tessera/collective/operators.hpp>
 
 namespace tessera::thread {
 

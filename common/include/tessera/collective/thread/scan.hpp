@@ -10,7 +10,6 @@
 #include <Kokkos_Macros.hpp>
 
 #include <tessera/collective/lane/lanes.hpp>
-#include <tessera/collective/operators.hpp>
 
 namespace tessera::thread {
 

@@ -14,8 +14,6 @@
 
 #include <Kokkos_Macros.hpp>
 
-#include <cstddef>
-
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/segment_rule.hpp>
 #include <tessera/collective/thread/rows.hpp>
