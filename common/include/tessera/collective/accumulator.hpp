@@ -11,25 +11,11 @@
 
 namespace tessera::collective {
 
-namespace detail {
-template <class T>
-struct AccumulatorOf {
-  using type = T;
-};
-template <ShortFloat T>
-struct AccumulatorOf<T> {
-  using type = float;
-};
-template <std::integral T>
-struct AccumulatorOf<T> {
-  using type = std::make_unsigned_t<T>;
-};
-}  // namespace detail
-
 /// The accumulator of T: float for 16-bit floats; the unsigned type for integers, so that overflow wraps modulo 2^n
 /// without undefined behaviour; otherwise T.
 template <class T>
-using Accumulator = typename detail::AccumulatorOf<T>::type;
+using Accumulator = typename std::conditional_t<std::integral<T>, std::make_unsigned<T>,
+                                                std::conditional<ShortFloat<T>, float, T>>::type;
 
 /// The type in which a sum is stored: T for 16-bit floats (the sum is rounded to T), otherwise the accumulator's type.
 template <class T>

@@ -40,20 +40,6 @@
 
 namespace tessera::collective {
 
-namespace detail {
-
-// Applies the operator to values in reverse order.
-template <class Op>
-struct Reversed {
-  Op op;
-  template <class T>
-  [[nodiscard]] KOKKOS_FUNCTION T operator()(T const& a, T const& b) const {
-    return op(b, a);
-  }
-};
-
-}  // namespace detail
-
 enum class TileState : std::uint32_t { absent = 0, partial = 1, inclusive = 2 };
 
 /// The state and value that another tile has published so far.
@@ -171,7 +157,8 @@ struct LookBackHandle {
             if (lane <= last) value = report.value;
           },
           values, reports);
-      prefix = op(thread::reduce<V>(lanes, values, detail::Reversed<Op>{op}), prefix);
+      auto const reversed = [&](V const& a, V const& b) { return op(b, a); };  // lane 0 has the latest value
+      prefix = op(thread::reduce<V>(lanes, values, reversed), prefix);
       if (inclusive != 0) return prefix;
     }
   }

@@ -27,6 +27,7 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include <tessera/core/spaces.hpp>
 
@@ -268,16 +269,7 @@ class Hardware {
 
 /// The lanes to use on an execution space: W hardware lanes on a GPU, W emulated ones on a host.
 template <ExecutionSpace Exec, int W>
-struct OnSpace {
-  using type = Emulated<W>;
-};
-template <ExecutionSpace Exec, int W>
-  requires is_gpu<Exec>
-struct OnSpace<Exec, W> {
-  using type = Hardware<W>;
-};
-template <ExecutionSpace Exec, int W>
-using On = typename OnSpace<Exec, W>::type;
+using On = std::conditional_t<is_gpu<Exec>, Hardware<W>, Emulated<W>>;
 
 /// The natural number of lanes per thread: a warp on GPUs; 8 on hosts, a vector register of floats.
 template <ExecutionSpace Exec>
