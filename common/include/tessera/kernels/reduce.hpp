@@ -11,7 +11,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -201,14 +200,14 @@ class SinglePassSum {
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 0> Out>
     requires(Arrays == 1)
   void operator()(Exec const& exec, In const& in, Out const& out) const {
-    enqueue(exec, {contiguous(in, n_)}, out.data());
+    enqueue(exec, out.data(), contiguous(in, n_));
   }
 
   /// The same for two arrays [n].
   template <Readable<Exec, T, 1> A, Readable<Exec, T, 1> B, Writable<Exec, T, 0> Out>
     requires(Arrays == 2)
   void operator()(Exec const& exec, A const& a, B const& b, Out const& out) const {
-    enqueue(exec, {contiguous(a, n_), contiguous(b, n_)}, out.data());
+    enqueue(exec, out.data(), contiguous(a, n_), contiguous(b, n_));
   }
 
   /// Returns the roundings on the longest path to the result: the term, a lane's rows, its part of a chunk, its packs,
@@ -224,9 +223,9 @@ class SinglePassSum {
   }
 
  private:
-  void enqueue(Exec const& exec, std::array<T const*, Arrays> const& in, T* out) const {
-    Kernel kernel{{}, out, partial_.data(), finished_.data(), chunks_, term_};
-    for (int array = 0; array < Arrays; ++array) kernel.in[array] = in[array];
+  template <class... In>
+  void enqueue(Exec const& exec, T* out, In const*... in) const {
+    Kernel const kernel{{in...}, out, partial_.data(), finished_.data(), chunks_, term_};
     typename Kernel::Policy policy(exec, chunks_.count, threads_, vector_length);
     Kokkos::parallel_for(label_, with_scratch(policy, Kernel::scratch_bytes(threads_)), kernel);
   }
