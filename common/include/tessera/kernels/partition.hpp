@@ -146,12 +146,8 @@ struct ReduceThenScatterKernels {
   template <bool is_whole>
   [[nodiscard]] KOKKOS_FUNCTION int lefts_of(int lane, Rows const& rows, int count) const {
     int lefts = 0;
-    for (int row = 0; row < Rows::rows; ++row) {
-      for (int e = 0; e < Rows::pack; ++e) {
-        bool const is_there = is_whole || thread::row_offset<Lanes::width, Rows::pack>(row, lane, e) < count;
-        lefts += is_there && is_left(rows.at[row][e]) ? 1 : 0;
-      }
-    }
+    thread::for_each_in_rows<Lanes::width>(
+        lane, rows, [&](int i, T const& x) { lefts += (is_whole || i < count) && is_left(x) ? 1 : 0; });
     return lefts;
   }
 
@@ -286,13 +282,8 @@ struct CountLefts {
       thread::load_rows(lanes, in + begin, count, T{}, rows);
       lanes.each(
           [&](int lane, Rows const& own, std::int32_t& sum) {
-            for (int row = 0; row < Rows::rows; ++row) {
-              for (int e = 0; e < Rows::pack; ++e) {
-                bool const is_there =
-                    count == part || thread::row_offset<Lanes::width, Rows::pack>(row, lane, e) < count;
-                sum += is_there && is_left(own.at[row][e]) ? 1 : 0;
-              }
-            }
+            thread::for_each_in_rows<Lanes::width>(
+                lane, own, [&](int i, T const& x) { sum += (count == part || i < count) && is_left(x) ? 1 : 0; });
           },
           rows, lefts);
     }

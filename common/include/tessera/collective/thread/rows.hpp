@@ -33,6 +33,14 @@ template <int W, int N>
   return (row * W + lane) * N + e;
 }
 
+/// Calls `body(i, element)` for each element of one lane's rows; i is its position in the thread's part.
+template <int W, class LaneRows, class Body>
+KOKKOS_INLINE_FUNCTION void for_each_in_rows(int lane, LaneRows& rows, Body const& body) {
+  for (int row = 0; row < LaneRows::rows; ++row) {
+    for (int e = 0; e < LaneRows::pack; ++e) body(row_offset<W, LaneRows::pack>(row, lane, e), rows.at[row][e]);
+  }
+}
+
 /// Returns the number of elements of [begin, begin + size) before `end`. Within a part 32 bits are enough, and take
 /// half the registers on a GPU.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr int count_before(std::size_t begin, std::size_t end, int size) {
@@ -50,12 +58,7 @@ KOKKOS_FUNCTION void load_rows(L const& lanes, T const* part, int count, T const
           auto const* const packs = reinterpret_cast<collective::Pack<T, N> const*>(part);
           for (int row = 0; row < RowCount; ++row) rows.at[row] = packs[row * L::width + lane];
         } else {
-          for (int row = 0; row < RowCount; ++row) {
-            for (int e = 0; e < N; ++e) {
-              int const i = row_offset<L::width, N>(row, lane, e);
-              rows.at[row][e] = i < count ? part[i] : fill;
-            }
-          }
+          for_each_in_rows<L::width>(lane, rows, [&](int i, T& x) { x = i < count ? part[i] : fill; });
         }
       },
       values);
@@ -70,12 +73,9 @@ KOKKOS_FUNCTION void store_rows(L const& lanes, T* part, int count, Values const
           auto* const packs = reinterpret_cast<collective::Pack<T, N>*>(part);
           for (int row = 0; row < RowCount; ++row) packs[row * L::width + lane] = rows.at[row];
         } else {
-          for (int row = 0; row < RowCount; ++row) {
-            for (int e = 0; e < N; ++e) {
-              int const i = row_offset<L::width, N>(row, lane, e);
-              if (i < count) part[i] = rows.at[row][e];
-            }
-          }
+          for_each_in_rows<L::width>(lane, rows, [&](int i, T const& x) {
+            if (i < count) part[i] = x;
+          });
         }
       },
       values);

@@ -52,14 +52,9 @@ KOKKOS_FUNCTION void load_segments(L const& lanes, T const* in, SegmentPlaces co
     return;
   }
   lanes.each(
-      [&]<int RowCount, int N>(int rank, Rows<T, RowCount, N>& rows) {
-        int const lane = hidden_on_hip(rank);
-        for (int row = 0; row < RowCount; ++row) {
-          for (int e = 0; e < N; ++e) {
-            int const place = row_offset<L::width, N>(row, lane, e);
-            rows.at[row][e] = part.has(place) ? in[part.offset(place)] : T(0);
-          }
-        }
+      [&](int rank, auto& rows) {
+        for_each_in_rows<L::width>(hidden_on_hip(rank), rows,
+                                   [&](int place, T& x) { x = part.has(place) ? in[part.offset(place)] : T(0); });
       },
       values);
 }
@@ -72,14 +67,10 @@ KOKKOS_FUNCTION void store_segments(L const& lanes, T* out, SegmentPlaces const&
     return;
   }
   lanes.each(
-      [&]<int RowCount, int N>(int rank, Rows<T, RowCount, N> const& rows) {
-        int const lane = hidden_on_hip(rank);
-        for (int row = 0; row < RowCount; ++row) {
-          for (int e = 0; e < N; ++e) {
-            int const place = row_offset<L::width, N>(row, lane, e);
-            if (part.has(place)) out[part.offset(place)] = rows.at[row][e];
-          }
-        }
+      [&](int rank, auto const& rows) {
+        for_each_in_rows<L::width>(hidden_on_hip(rank), rows, [&](int place, T const& x) {
+          if (part.has(place)) out[part.offset(place)] = x;
+        });
       },
       values);
 }
