@@ -58,7 +58,7 @@ struct LaneSoftmax {
     std::size_t const parts = (count + part - 1) / part;
     for (std::size_t p = thread; p < parts; p += threads) {
       typename L::template Value<Items> items;
-      load_rows(lanes, piece + p * part, count_before(p * part, count, part), nothing(), items);
+      load_rows(lanes, piece + p * part, count_before(p * part, count, part), collective::minus_infinity<T>(), items);
       lanes.each([&](int, OnlineSum& own, Items const& of) { add(of, own); }, sums, items);
     }
     return reduce<OnlineSum>(lanes, sums, collective::MergeOnlineSums<T>{});
@@ -71,7 +71,7 @@ struct LaneSoftmax {
       std::size_t const p = parts - 1 - i;
       int const size = count_before(p * part, count, part);
       typename L::template Value<Items> items;
-      load_rows(lanes, piece + p * part, size, nothing(), items);
+      load_rows(lanes, piece + p * part, size, collective::minus_infinity<T>(), items);
       lanes.each(
           [&](int, Items& of) {
             for (int k = 0; k < in_flight; ++k) {
@@ -86,8 +86,6 @@ struct LaneSoftmax {
   }
 
  private:
-  [[nodiscard]] KOKKOS_FUNCTION static T nothing() { return collective::minus_infinity<T>(); }
-
   // Adds a part, with one rescaling for all its elements.
   KOKKOS_FUNCTION void add(Items const& of, OnlineSum& own) const {
     T max = own.max;

@@ -6,6 +6,7 @@
 #include <Kokkos_Macros.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <type_traits>
 
@@ -195,12 +196,9 @@ struct FinishWindow {
 template <int L>
 [[nodiscard]] double window_run_steps(std::size_t window) {
   if (is_short_window<L>(window)) return static_cast<double>(window) - 1;
-  double levels = 0;
-  for (int half = fold_width<L> / 2; half > 0; half /= 2) ++levels;
   double const chain = static_cast<double>((window - L) / fold_width<L>);
-  double const steps = chain + levels + (L - 1) + 1;
-  double const worst = static_cast<double>(window) - 1;
-  return steps < worst ? steps : worst;
+  double const steps = chain + std::log2(fold_width<L>) + (L - 1) + 1;
+  return std::min(steps, static_cast<double>(window) - 1);
 }
 
 }  // namespace tessera::thread
