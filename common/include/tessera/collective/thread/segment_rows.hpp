@@ -155,10 +155,7 @@ template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
             bool const is_there = Plain || part.has(row_offset<L::width, pack>(row, lane, e));
             of[e] = is_there ? rule.lift(items.at[row][e]) : rule.nothing();
           }
-          for (int stride = 1; stride < pack; stride *= 2) {
-            for (int left = 0; left < pack; left += 2 * stride) of[left] = rule.combine(of[left], of[left + stride]);
-          }
-          own.at[row] = of[0];
+          own.at[row] = collective::detail::fold_tree<pack>(rule, of);
         }
       },
       folds, values);
