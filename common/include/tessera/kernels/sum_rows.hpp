@@ -18,6 +18,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -187,9 +188,7 @@ struct TeamRows {
   [[nodiscard]] static int threads_for(Exec const& exec, std::int64_t requested, std::size_t count) {
     int const most = team_size(exec, requested, vector_length);
     if (requested > 0) return most;
-    int threads = 1;
-    while (2 * threads <= most && static_cast<std::size_t>(2 * threads) * part <= count) threads *= 2;
-    return threads;
+    return static_cast<int>(std::bit_floor(std::clamp<std::size_t>(count / part, 1, static_cast<std::size_t>(most))));
   }
 
   void enqueue(Exec const& exec, std::string const& label, int threads) const {

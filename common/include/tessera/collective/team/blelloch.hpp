@@ -4,7 +4,7 @@
 /// one level have bank conflicts, unless `tree` has padded indices (bank_padded.hpp).
 /// Source: Blelloch, Prefix sums and their applications (1990), section 1.2.
 
-#include <Kokkos_Macros.hpp>
+#include <Kokkos_Core.hpp>
 
 #include <tessera/collective/team/team.hpp>
 
@@ -12,9 +12,7 @@ namespace tessera::team {
 
 /// Returns the number of leaves of the tree over n values: n rounded up to a power of two.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION int blelloch_leaves(int n) {
-  int leaves = 1;
-  while (leaves < n) leaves *= 2;
-  return leaves;
+  return static_cast<int>(Kokkos::bit_ceil(static_cast<unsigned>(n)));
 }
 
 /// Replaces tree(0) .. tree(n-1) by their exclusive scan and returns the reduction of all n values.
