@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include <tessera/core/types.hpp>
+
 namespace tessera {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -23,7 +25,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::vector<std::string> nearest(std::string_view word, std::vector<std::string> const& names, std::size_t limit) {
+std::vector<std::string> nearest(std::string_view word, std::vector<std::string> const& names) {
   struct Candidate {
     int kind;
     std::size_t distance;
@@ -45,7 +47,7 @@ std::vector<std::string> nearest(std::string_view word, std::vector<std::string>
   std::ranges::stable_sort(candidates, {}, [](Candidate const& c) { return std::tuple(c.kind, c.distance); });
   std::vector<std::string> result;
   for (Candidate const& candidate : candidates) {
-    if (result.size() < limit) result.push_back(candidate.name);
+    if (result.size() < 3) result.push_back(candidate.name);
   }
   return result;
 }
@@ -80,22 +82,32 @@ std::string one_line(std::string_view text) {
 std::string shortened(std::string_view text) {
   std::size_t const most = 64;
   if (text.size() <= most) return std::string(text);
-  return std::string(text.substr(0, most - 16)) + "..." + std::string(text.substr(text.size() - 8));
+  return concat(text.substr(0, most - 16), "...", text.substr(text.size() - 8));
 }
 
 std::string did_you_mean(std::string_view word, std::vector<std::string> const& names, std::string_view otherwise,
                          std::string_view prefix) {
   std::string text;
   for (std::string const& name : nearest(word, names)) {
-    text += (text.empty() ? "did you mean `" : " or `") + std::string(prefix) + name + "`";
+    text += concat(text.empty() ? "did you mean `" : " or `", prefix, name, "`");
   }
   return text.empty() ? std::string(otherwise) : text + "?";
 }
 
 std::string unknown_name(std::string_view kind, std::string_view word, std::vector<std::string> const& names,
                          std::string_view who_has) {
-  return "unknown " + std::string(kind) + " `" + shortened(word) + "` (" + std::string(who_has) + " " + join(names) +
-         "); " + did_you_mean(word, names, "choose one of them");
+  return concat("unknown ", kind, " `", shortened(word), "` (", who_has, " ", join(names), "); ",
+                did_you_mean(word, names, "choose one of them"));
+}
+
+void check_name(std::string_view kind, std::string_view word, std::vector<std::string> const& names,
+                std::string_view who_has) {
+  if (std::ranges::find(names, word) == names.end()) throw UserError(unknown_name(kind, word, names, who_has));
+}
+
+void bad_value(std::string const& option, std::string_view text, std::string const& why,
+               std::string const& what_to_do) {
+  throw UserError("bad value `" + shortened(text) + "` for " + option + " (" + why + "); " + what_to_do);
 }
 
 std::string wrapped(std::string const& text, std::size_t indent) {

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <string>
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/core/types.hpp>
@@ -67,16 +64,8 @@ Number read_number(std::string_view part) {
     if (bad != std::errc{} || exponent > 62) return {.fault = too_large};
     return {.value = std::size_t{1} << exponent};
   }
-  unsigned shift = 0;
-  if (rest == "k" || rest == "K") {
-    shift = 10;
-  } else if (rest == "M") {
-    shift = 20;
-  } else if (rest == "G") {
-    shift = 30;
-  } else if (!rest.empty()) {
-    return {.fault = "`" + shortened(rest) + "` is not one of the suffixes k, M, G"};
-  }
+  int const shift = rest.empty() ? 0 : rest == "k" || rest == "K" ? 10 : rest == "M" ? 20 : rest == "G" ? 30 : -1;
+  if (shift < 0) return {.fault = "`" + shortened(rest) + "` is not one of the suffixes k, M, G"};
   if (number > (largest >> shift)) return {.fault = too_large};
   return {.value = number << shift};
 }
@@ -102,8 +91,8 @@ std::vector<std::size_t> parse_sizes(std::string_view text, std::string_view opt
   // The message shows the wrong part, and the whole value if it has several parts.
   auto const fail = [&](std::string_view part, std::string const& why) {
     std::string const where = part == text ? "" : " in `" + shortened(text) + "`";
-    throw UserError("bad " + std::string(option) + " `" + shortened(part) + "`" + where + " (" + why +
-                    "); write for example " + std::string(example));
+    throw UserError(
+        concat("bad ", option, " `", shortened(part), "`", where, " (", why, "); write for example ", example));
   };
   auto const number_of = [&](std::string_view part) {
     Number const number = read_number(part);

@@ -108,10 +108,9 @@ class Cases {
       make_input(planned(prepared), prepared);
       agree(prepared);
     }
-    run_.progress.show(group.size() == 1
-                           ? describe(planned(group.front())) + ": reference"
-                           : "references of cases " + std::to_string(begin + 1) + " to " +
-                                 std::to_string(group.back().end) + " of " + std::to_string(run_.plan.cases.size()));
+    run_.progress.show(group.size() == 1 ? describe(planned(group.front())) + ": reference"
+                                         : concat("references of cases ", begin + 1, " to ", group.back().end, " of ",
+                                                  run_.plan.cases.size()));
     if (run_.ranks.count() > 1) {
       if (group.front().fault.empty() && !stop()) find_reference(planned(group.front()), group.front());
     } else {

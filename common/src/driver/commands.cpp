@@ -23,7 +23,8 @@ std::string run_of(Command const& command, std::string const& apps) {
 // Returns the command line without these options and their values.
 std::vector<std::string> without_options(Command const& command, std::vector<std::string> const& arguments,
                                          std::vector<std::string> const& dropped) {
-  std::vector<cli::OptionEntry> const table = cli::option_table(command);
+  Options unused;
+  std::vector<cli::OptionEntry> const table = cli::option_table(command, unused);
   std::vector<std::string> kept;
   bool drops = false;
   for (std::string const& argument : arguments) {
@@ -49,19 +50,18 @@ std::string quoted(std::string const& text) {
 std::string program_as_called(std::string const& typed) {
   char const* const launcher = std::getenv("TESSERA_LAUNCHER");
   if (launcher == nullptr || *launcher == '\0') return quoted(typed);
-  return std::string(launcher) + " " + quoted(fs::path(typed).filename().string());
+  return concat(launcher, " ", quoted(fs::path(typed).filename().string()));
 }
 
 std::string repeat_command(Command const& command, Options const& options, std::vector<std::string> const& arguments,
                            PlannedCase const& planned, Row const& row) {
   std::string text = run_of(command, std::string(planned.app->info.name));
   if (planned.path.empty()) {
-    text += " --size " + size_text(planned.size) + " --seed " + std::to_string(options.seed) + " --dtype " +
-            std::string(name_of(planned.dtype));
+    text += concat(" --size ", size_text(planned.size), " --seed ", options.seed, " --dtype ", name_of(planned.dtype));
   } else {
     text += " --input " + quoted(planned.path);
   }
-  text += " --variant " + std::string(row.info.name) + " --space " + row.space;
+  text += concat(" --variant ", row.info.name, " --space ", row.space);
   std::vector<std::string> dropped{"--size",    "--size-per-rank", "--seed",         "--input",  "--inputs", "--sweep",
                                    "--variant", "--level",         "--space",        "--dtype",  "--json",   "--csv",
                                    "--output",  "--log",           "--save-machine", "--digest", "--lines"};

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/report/baseline.hpp>
 #include <tessera/report/report.hpp>
@@ -70,8 +71,8 @@ class Efficiency {
   // "dot in float, size 1024".
   [[nodiscard]] std::string size_on_one_rank(PlannedCase const& planned, CaseReport const& report) const {
     std::optional<std::size_t> const size = size_of_one_rank(report);
-    return std::string(planned.app->info.name) + " in " + std::string(name_of(planned.dtype)) + ", " +
-           (size ? "size " + std::to_string(*size) : planned.path);
+    return concat(planned.app->info.name, " in ", name_of(planned.dtype), ", ",
+                  size ? "size " + std::to_string(*size) : planned.path);
   }
 
   // Weak scaling: the size of one rank's part; strong scaling: the whole size.

@@ -1,4 +1,4 @@
-#include "files.hpp"
+// The files of a run, before anything is opened.
 
 #include <unistd.h>
 
@@ -8,6 +8,8 @@
 #include <system_error>
 
 #include <tessera/io/whole_file.hpp>
+
+#include "plan.hpp"
 
 namespace tessera {
 

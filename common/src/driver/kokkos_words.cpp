@@ -1,54 +1,31 @@
-#include "kokkos_words.hpp"
+// Kokkos' options and environment variables.
 
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
 #include <string_view>
 
-#include <tessera/core/types.hpp>
+#include <tessera/cli/nearest.hpp>
+#include <tessera/cli/sizes.hpp>
+
+#include "plan.hpp"
 
 namespace tessera {
 
 namespace {
 
-enum class Kind : std::uint8_t { threads, device, choice, truth, libraries };
-
-struct Word {
-  std::string_view name;  // "num-threads": --kokkos-num-threads=N and KOKKOS_NUM_THREADS
-  Kind kind;
-};
-
-constexpr std::array words{Word{"num-threads", Kind::threads},       Word{"device-id", Kind::device},
-                           Word{"map-device-id-by", Kind::choice},   Word{"disable-warnings", Kind::truth},
-                           Word{"print-configuration", Kind::truth}, Word{"tune-internals", Kind::truth},
-                           Word{"tools-libs", Kind::libraries}};
-
 // The largest number of threads that Kokkos' host back ends support (Kokkos_OpenMP_Instance.hpp, MAX_THREAD_COUNT).
 constexpr int most_threads = 512;
 
-[[noreturn]] void refuse(std::string const& word, std::string const& value, std::string const& why,
-                         std::string const& what_to_do) {
-  throw UserError("bad value `" + value + "` for " + word + " (" + why + "); " + what_to_do);
-}
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 void check_threads(std::string const& word, std::string const& value) {
-  auto const threads = whole_number(value);
+  auto const threads = to_number<std::int64_t>(value);
   if (!threads || *threads < 1 || *threads > most_threads) {
-    refuse(word, value, "not a whole number of threads from 1 to " + std::to_string(most_threads),
-           "write for example " + word + "=4");
+    bad_value(word, value, "not a whole number of threads from 1 to " + std::to_string(most_threads),
+              "write for example " + word + "=4");
   }
 }
 
@@ -62,7 +39,7 @@ void check_libraries(std::string const& word, std::string const& value) {
     void* const library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
       char const* const why = ::dlerror();
-      refuse(word, value, why == nullptr ? "it is not a library" : why, "name a Kokkos tool, or leave it out");
+      bad_value(word, value, why == nullptr ? "it is not a library" : why, "name a Kokkos tool, or leave it out");
     }
     bool is_tool = false;
     for (char const* const entry : {"kokkosp_init_library", "kokkosp_begin_parallel_for", "kokkosp_push_profile_region",
@@ -70,35 +47,40 @@ void check_libraries(std::string const& word, std::string const& value) {
       is_tool = is_tool || ::dlsym(library, entry) != nullptr;
     }
     ::dlclose(library);
-    if (!is_tool) refuse(word, value, name + " is not a Kokkos tool", "name one, or leave it out");
+    if (!is_tool) bad_value(word, value, name + " is not a Kokkos tool", "name one, or leave it out");
   }
 }
 
-void check_value(Kind kind, std::string const& word, std::string const& value) {
-  std::string lower = value;
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  switch (kind) {
-    case Kind::threads: check_threads(word, value); break;
-    case Kind::device: {
-      auto const number = whole_number(value);
-      if (!number || *number < 0 || *number > 1'000'000) {
-        refuse(word, value, "not a device's number", "write for example " + word + "=0");
-      }
-      break;
-    }
-    case Kind::choice:
-      if (value != "random" && value != "mpi_rank") {
-        refuse(word, value, "it may be random or mpi_rank", "write one of these");
-      }
-      break;
-    case Kind::truth:
-      if (std::ranges::count(std::array<std::string_view, 6>{"true", "yes", "1", "false", "no", "0"}, lower) == 0) {
-        refuse(word, value, "not true or false", "write " + word + "=true or leave it out");
-      }
-      break;
-    case Kind::libraries: check_libraries(word, value); break;
+void check_device(std::string const& word, std::string const& value) {
+  auto const number = to_number<std::int64_t>(value);
+  if (!number || *number < 0 || *number > 1'000'000) {
+    bad_value(word, value, "not a device's number", "write for example " + word + "=0");
   }
 }
+
+void check_choice(std::string const& word, std::string const& value) {
+  if (value != "random" && value != "mpi_rank") {
+    bad_value(word, value, "it may be random or mpi_rank", "write one of these");
+  }
+}
+
+void check_truth(std::string const& word, std::string const& value) {
+  std::string lower = value;
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (std::ranges::count(std::array<std::string_view, 6>{"true", "yes", "1", "false", "no", "0"}, lower) == 0) {
+    bad_value(word, value, "not true or false", "write " + word + "=true or leave it out");
+  }
+}
+
+struct Word {
+  std::string_view name;  // "num-threads": --kokkos-num-threads=N and KOKKOS_NUM_THREADS
+  void (*check)(std::string const& word, std::string const& value);
+};
+
+constexpr std::array words{Word{"num-threads", check_threads},       Word{"device-id", check_device},
+                           Word{"map-device-id-by", check_choice},   Word{"disable-warnings", check_truth},
+                           Word{"print-configuration", check_truth}, Word{"tune-internals", check_truth},
+                           Word{"tools-libs", check_libraries}};
 
 }  // namespace
 
@@ -108,10 +90,10 @@ void check_kokkos_words(std::vector<std::string> const& kokkos_arguments) {
     std::string const option = "--kokkos-" + std::string(word.name);
     for (std::string const& argument : kokkos_arguments) {
       if (argument.substr(0, argument.find('=')) != option) continue;
-      threads_given = threads_given || word.kind == Kind::threads;
+      threads_given = threads_given || word.check == check_threads;
       if (argument.size() > option.size()) {
-        check_value(word.kind, option, argument.substr(option.size() + 1));
-      } else if (word.kind != Kind::truth) {
+        word.check(option, argument.substr(option.size() + 1));
+      } else if (word.check != check_truth) {
         throw UserError("no value for " + option + " (it needs one); write " + option + "=...");
       }
     }
@@ -120,14 +102,15 @@ void check_kokkos_words(std::vector<std::string> const& kokkos_arguments) {
                            [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
     char const* const value = std::getenv(variable.c_str());  // NOLINT(concurrency-mt-unsafe): nobody sets it
     if (value == nullptr) continue;
-    threads_given = threads_given || word.kind == Kind::threads;
-    check_value(word.kind, variable, value);
+    threads_given = threads_given || word.check == check_threads;
+    word.check(variable, value);
   }
   // OpenMP ignores text that is not a number. A number that is too large makes Kokkos crash, as above.
   char const* const openmp = std::getenv("OMP_NUM_THREADS");  // NOLINT(concurrency-mt-unsafe)
   if (openmp != nullptr && !threads_given) {
     std::string const value = openmp;
-    if (auto const threads = whole_number(value.substr(0, value.find(','))); threads && *threads > most_threads) {
+    if (auto const threads = to_number<std::int64_t>(value.substr(0, value.find(',')));
+        threads && *threads > most_threads) {
       check_threads("OMP_NUM_THREADS", value);
     }
   }

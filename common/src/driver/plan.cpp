@@ -4,16 +4,9 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
-#include <stdexcept>
-#include <utility>
 
 #include <tessera/cli/nearest.hpp>
-#include <tessera/io/case_file.hpp>
 #include <tessera/ranks/ranks.hpp>
-
-#include "files.hpp"
-#include "kokkos_words.hpp"
-#include "selection.hpp"
 
 namespace tessera {
 
@@ -205,8 +198,7 @@ void plan_directory(App const& app, Options const& options, Plan& plan) {
       if (!left_out) throw;
     }
     if (left_out) {
-      plan.left_out.push_back(
-          {path, "it holds " + std::string(name_of(*left_out)) + ", for which no row is selected", true});
+      plan.left_out.push_back({path, concat("it holds ", name_of(*left_out), ", for which no row is selected"), true});
     }
   }
 }
@@ -223,20 +215,12 @@ void plan_app(App const& app, Options const& options, bool several, Plan& plan) 
   if (options.sizes.empty()) return;
   if (!several) check_selection(app, options, dtypes_of(app, options));
   if (options.data && !app.has(*options.data)) {  // for a single app parse_options has thrown already
-    plan.left_out.push_back({name, "it has no " + std::string(name_of(*options.data)) + " data", false});
+    plan.left_out.push_back({name, concat("it has no ", name_of(*options.data), " data"), false});
     return;
   }
   std::size_t const before = plan.cases.size();
   plan_generated(app, options, plan);
   if (plan.cases.size() == before) plan.left_out.push_back({name, "no row is selected", false});
-}
-
-void check_output(Options const& options, Plan const& plan) {
-  if (!options.output.empty() && plan.cases.size() > 1) {
-    throw UserError(
-        "conflicting options: --output with " + std::to_string(plan.cases.size()) +
-        " cases (the file has room for the rows of one); choose one size or file, one dtype and one value per option");
-  }
 }
 
 // Every named variant, space and dtype must occur at least once.
@@ -326,7 +310,7 @@ std::vector<std::string> to_lines(std::vector<LeftOut> const& left_out) {
     auto const count = static_cast<std::size_t>(others.begin() - rest.begin());
     std::string line;
     for (std::size_t i = 0; i < count && i < named; ++i) line += (i == 0 ? "" : ", ") + rest[i].what;
-    if (count > named) line += " and " + std::to_string(count - named) + " more";
+    if (count > named) line += concat(" and ", count - named, " more");
     lines.push_back(line + ": skipped (" + why + ")");
     rest.erase(rest.begin(), others.begin());
   }
@@ -335,8 +319,8 @@ std::vector<std::string> to_lines(std::vector<LeftOut> const& left_out) {
 
 std::string describe(PlannedCase const& planned) {
   std::string const what = planned.path.empty() ? "size " + std::to_string(planned.size) : planned.path;
-  return what + " of " + std::string(planned.app->info.name) + " in " + std::string(name_of(planned.dtype)) +
-         (planned.tuning.empty() ? "" : ", " + planned.tuning);
+  return concat(what, " of ", planned.app->info.name, " in ", name_of(planned.dtype),
+                planned.tuning.empty() ? "" : ", " + planned.tuning);
 }
 
 std::vector<ranks::Fact> facts_of(Plan const& plan) {
@@ -344,12 +328,11 @@ std::vector<ranks::Fact> facts_of(Plan const& plan) {
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
     PlannedCase const& planned = plan.cases[i];
     auto const add = [&](std::string const& what, std::string const& value) {
-      facts.push_back({what + " in case " + std::to_string(i + 1), value});
+      facts.push_back({concat(what, " in case ", i + 1), value});
     };
-    std::string const of_app =
-        " of " + std::string(planned.app->info.name) + " in " + std::string(name_of(planned.dtype));
+    std::string const of_app = concat(" of ", planned.app->info.name, " in ", name_of(planned.dtype));
     if (planned.path.empty()) {
-      add("the input", "size " + std::to_string(planned.size) + ", " + std::string(name_of(planned.data)) + of_app);
+      add("the input", concat("size ", planned.size, ", ", name_of(planned.data), of_app));
     } else {
       // The folder may have another path on each node.
       std::string const name = fs::path(planned.path).filename().string();
@@ -366,7 +349,7 @@ std::vector<ranks::Fact> facts_of(Plan const& plan) {
     add("the shapes", shapes);
     std::string rows;
     for (Row const* row : planned.rows) {
-      rows += (rows.empty() ? "" : ", ") + std::string(row->info.name) + " on " + row->space;
+      rows += concat(rows.empty() ? "" : ", ", row->info.name, " on ", row->space);
     }
     add("the rows", rows);
   }
@@ -391,7 +374,11 @@ Plan make_plan(Command const& command, Options const& options) {
                     command.program + " --list");
   }
   check_named(options, plan);
-  check_output(options, plan);
+  if (!options.output.empty() && plan.cases.size() > 1) {
+    throw UserError(concat(
+        "conflicting options: --output with ", plan.cases.size(),
+        " cases (the file has room for the rows of one); choose one size or file, one dtype and one value per option"));
+  }
   return plan;
 }
 

@@ -56,6 +56,28 @@ struct Plan {
 /// Returns one line per reason: "a.h5, b.h5 and 7 more: skipped (it holds int32, ...)".
 [[nodiscard]] std::vector<std::string> to_lines(std::vector<LeftOut> const& left_out);
 
+/// Returns the app's dtypes that were requested and have rows. If none was requested: float, or the app's first dtype.
+[[nodiscard]] std::vector<DType> dtypes_of(App const& app, Options const& options);
+
+/// Returns the requested rows of that dtype: by space in the order of enabled_spaces(), then in the order of --list.
+[[nodiscard]] std::vector<Row const*> select_rows(App const& app, Options const& options, DType dtype);
+
+/// Throws UserError, listing the existing rows, if nothing is selected, or if a named variant, space or dtype has no
+/// row with the rest of the selection. `dtypes` are the dtypes that will run.
+void check_selection(App const& app, Options const& options, std::vector<DType> const& dtypes);
+
+/// Returns the cases of a mini-app in --inputs DIR: DIR/<app>/*.h5, sorted; empty if there is no such folder. Throws
+/// UserError if it cannot be read.
+[[nodiscard]] std::vector<std::string> case_files(std::string const& directory, std::string const& app);
+
+/// Checks all files that a run will read and write, before anything is opened: no file may have two uses. Files are
+/// compared by identity, not by name. Throws UserError.
+void check_files(Command const& command, Options const& options);
+
+/// Checks Kokkos' options and environment variables (KOKKOS_..., OMP_NUM_THREADS) before Kokkos reads them, because
+/// Kokkos aborts at an invalid value. Unknown options pass: Kokkos warns about them. Throws UserError.
+void check_kokkos_words(std::vector<std::string> const& kokkos_arguments);
+
 /// Reads the necessary facts from files, and checks everything that can be checked before Kokkos starts. Throws
 /// UserError.
 [[nodiscard]] Plan make_plan(Command const& command, Options const& options);

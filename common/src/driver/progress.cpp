@@ -9,6 +9,7 @@
 #include <iostream>
 #include <string_view>
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/measure/roofs.hpp>
 
 namespace tessera {
@@ -120,8 +121,8 @@ double Progress::seconds_left() const {
 
 void Progress::show(std::string const& text) const {
   if (!terminal_) return;
-  std::string line = "[case " + std::to_string(case_) + "/" + std::to_string(cases_) + ", " +
-                     std::to_string(rows_left_) + (rows_left_ == 1 ? " row" : " rows") + " left";
+  std::string line =
+      concat("[case ", case_, "/", cases_, ", ", rows_left_, rows_left_ == 1 ? " row" : " rows", " left");
   if (std::isfinite(seconds_left())) line += ", " + about(seconds_left());
   line += "] " + text;
   // A line that wraps could not be overwritten.

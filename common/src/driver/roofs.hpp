@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/measure/roofs.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/report/machine_file.hpp>
@@ -27,14 +28,14 @@ namespace tessera {
   text += " (" + space.device + ")";
   for (DType const dtype : arithmetic_dtypes) {
     if (std::isfinite(roofs.peak(dtype))) {
-      text += ", " + std::string(name_of(dtype)) + " peak " + format_number(roofs.peak(dtype) / 1e9) + " GFLOP/s";
+      text += concat(", ", name_of(dtype), " peak ", format_number(roofs.peak(dtype) / 1e9), " GFLOP/s");
     }
   }
   std::string matrix;
   for (Unit const unit : matrix_units) {
     double const peak = roofs.matrix_peak(unit);
     if (std::isfinite(peak)) {
-      matrix += (matrix.empty() ? " " : ", ") + std::string(name_of(unit)) + " " + format_number(peak / 1e12);
+      matrix += concat(matrix.empty() ? " " : ", ", name_of(unit), " ", format_number(peak / 1e12));
     }
   }
   if (!matrix.empty()) text += ", of matrix units (mma.sync)" + matrix + " TFLOP/s";
@@ -117,8 +118,8 @@ class RunRoofs {
     if (!moves_faster && !computes_faster) return;
     std::lock_guard const lock(run_.mutex);
     double const share = moves_faster ? row.share_of_copy() : row.share_of_peak();
-    space->roofs.unsure = row.variant + " of " + row.app + " reached " + std::to_string(std::llround(100 * share)) +
-                          "% of its " + (moves_faster ? "copy bandwidth" : "peak");
+    space->roofs.unsure = concat(row.variant, " of ", row.app, " reached ", std::llround(100 * share), "% of its ",
+                                 moves_faster ? "copy bandwidth" : "peak");
     row.roofs.unsure = space->roofs.unsure;
     run_.warn(unsure_text(*space));
   }

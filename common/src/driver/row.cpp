@@ -88,8 +88,8 @@ std::string find_fault(std::vector<HostField> const& result, Oracle const& oracl
                        std::vector<WrittenField> const& written, Chain const& chain, RowReport& report,
                        std::vector<Coverage>& seen) {
   if (result.size() != oracle.reference.size()) {
-    return "the row has " + std::to_string(result.size()) + " output fields (the reference has " +
-           std::to_string(oracle.reference.size()) + "); make them agree";
+    return concat("the row has ", result.size(), " output fields (the reference has ", oracle.reference.size(),
+                  "); make them agree");
   }
   std::string fault;
   seen.clear();
@@ -180,7 +180,7 @@ std::string agreed(ranks::Ranks const& ranks, std::string const& text) {
   if (ranks.count() == 1) return text;
   std::vector<std::string> const all = ranks.all_gather(text);
   for (std::size_t r = 0; r < all.size(); ++r) {
-    if (!all[r].empty()) return "rank " + std::to_string(r) + ": " + all[r];
+    if (!all[r].empty()) return concat("rank ", r, ": ", all[r]);
   }
   return {};
 }
@@ -329,7 +329,7 @@ std::string judge(RowRun& run, Row const& row, Case const& problem_case, Oracle 
     Checked const last = same ? Checked() : check_launch(run, problem_case, oracle, written, chain, report, seen);
     note_coverage(seen, report);
     if (std::string const fault = agreed(ranks, last.fault); !fault.empty()) {
-      return "after " + std::to_string(report.samples.seconds.size()) + " samples: " + fault;
+      return concat("after ", report.samples.seconds.size(), " samples: ", fault);
     }
     bool const differs = row.info.deterministic && !same && (kept || !all_same_bits(first.fields, last.fields));
     if (ranks.any(differs)) {

@@ -47,7 +47,7 @@ void RunState::describe() {
   struct utsname machine{};
   if (::uname(&machine) == 0) {
     report.system["host"] = machine.nodename;
-    report.system["kernel"] = std::string(machine.sysname) + " " + machine.release + " " + machine.machine;
+    report.system["kernel"] = concat(machine.sysname, " ", machine.release, " ", machine.machine);
   }
   auto const type = report.build.find("build_type");
   if (type != report.build.end() && type->second != "Release") {
@@ -58,12 +58,12 @@ void RunState::describe() {
     warn("--verify first: only the first launch of each row is checked");
   }
   if (options.verify.kind == VerifyOptions::Kind::sample) {
-    warn("--verify sample:" + std::to_string(options.verify.elements) +
-         ": only about this many elements of each field are checked");
+    warn(concat("--verify sample:", options.verify.elements,
+                ": only about this many elements of each field are checked"));
   }
   if (options.sampling.samples < fewest_samples) {
-    warn("only " + std::to_string(options.sampling.samples) + " samples per row: fewer than " +
-         std::to_string(fewest_samples) + " say little about the spread");
+    warn(concat("only ", options.sampling.samples, " samples per row: fewer than ", fewest_samples,
+                " say little about the spread"));
   }
 }
 

@@ -1,9 +1,11 @@
-#include "selection.hpp"
+// The rows that a command line selects.
 
 #include <algorithm>
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/table/runtime.hpp>
+
+#include "plan.hpp"
 
 namespace tessera {
 
@@ -88,8 +90,8 @@ void check_selection(App const& app, Options const& options, std::vector<DType> 
   for (std::string const& variant : options.variants.names) {
     auto const info = std::ranges::find(app.variants, variant, &VariantInfo::name);
     if (info != app.variants.end() && !options.levels.has(name_of(info->level))) {
-      throw UserError("conflicting options: --level with --variant " + variant + " (which is of level " +
-                      std::string(name_of(info->level)) + "); leave one of them out");
+      throw UserError(concat("conflicting options: --level with --variant ", variant, " (which is of level ",
+                             name_of(info->level), "); leave one of them out"));
     }
     if (!any(variant, "")) fail("variant " + variant, variant);
   }

@@ -1,11 +1,10 @@
-#include "session.hpp"
+// A run, from the options to the exit code.
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <iostream>
 #include <limits>
 #include <map>
 #include <memory>
@@ -14,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/driver/driver.hpp>
 #include <tessera/measure/load.hpp>
 #include <tessera/ranks/agreement.hpp>
@@ -23,18 +23,14 @@
 #include <tessera/table/runtime.hpp>
 
 #include "cases.hpp"
-#include "csv_sink.hpp"
-#include "digest_sink.hpp"
 #include "efficiency.hpp"
 #include "interruption.hpp"
-#include "json_sink.hpp"
-#include "line_sink.hpp"
-#include "log_sink.hpp"
 #include "output.hpp"
 #include "plan.hpp"
 #include "roofs.hpp"
 #include "run_state.hpp"
-#include "table_sink.hpp"
+#include "sink.hpp"
+#include "task.hpp"
 
 namespace tessera {
 
@@ -68,21 +64,6 @@ void write_last_line(std::string const& line) {
   if (!ranks::world().first()) return;
   std::string const text = interrupted_text + line + "\n";
   (void)!::write(STDOUT_FILENO, text.data(), text.size());
-}
-
-std::vector<std::unique_ptr<Sink>> sinks_of(RunState& run) {
-  std::vector<std::unique_ptr<Sink>> sinks;
-  if (!run.options.csv.empty()) sinks.push_back(std::make_unique<CsvSink>(run));
-  if (!run.options.log.empty()) sinks.push_back(std::make_unique<LogSink>(run));
-  sinks.push_back(std::make_unique<JsonSink>(run));
-  if (run.options.digest) {
-    sinks.push_back(std::make_unique<DigestSink>(run));
-  } else if (run.options.lines) {
-    sinks.push_back(std::make_unique<LineSink>(run));
-  } else {
-    sinks.push_back(std::make_unique<TableSink>(std::cout, true, run));
-  }
-  return sinks;
 }
 
 // A run of planned cases, on all ranks together: case by case, row by row.
@@ -206,7 +187,7 @@ class Session {
       report.roofs = roofs_.of(space);
       clock_ += steady_seconds() - before;  // not part of the row's time
       if (stop()) return;
-      run_.progress.show(describe(planned) + ": " + std::string(row->info.name) + " on " + row->space);
+      run_.progress.show(concat(describe(planned), ": ", row->info.name, " on ", row->space));
       std::optional<RowReport> done = run_row(
           *row, *problem_case, prepared.oracle, run_.options.sampling, report, [&] { return stop(); },
           output_.taker(planned, *problem_case), prepared.verified);
@@ -265,9 +246,8 @@ bool ranks_share_gpus(ranks::Ranks const& ranks, Plan const& plan, bool wanted) 
   gpus.erase(repeated.begin(), repeated.end());
   if (gpus.size() == with_gpu) return false;
   if (!wanted) {
-    throw UserError(std::to_string(with_gpu) + " ranks on " + std::to_string(gpus.size()) +
-                    (gpus.size() == 1 ? " GPU" : " GPUs") +
-                    " (they would slow each other down); start one rank per GPU, or add --share-gpus");
+    throw UserError(concat(with_gpu, " ranks on ", gpus.size(), gpus.size() == 1 ? " GPU" : " GPUs",
+                           " (they would slow each other down); start one rank per GPU, or add --share-gpus"));
   }
   return true;
 }
@@ -278,8 +258,8 @@ Options of_this_rank(Options options, ranks::Ranks const& ranks) {
     for (std::size_t& size : options.sizes) {
       auto const count = static_cast<std::size_t>(ranks.count());
       if (size > std::numeric_limits<std::size_t>::max() / count) {
-        throw UserError("--size-per-rank " + std::to_string(size) + " on " + std::to_string(count) +
-                        " ranks (together more than 2^64-1); choose a smaller size");
+        throw UserError(concat("--size-per-rank ", size, " on ", count,
+                               " ranks (together more than 2^64-1); choose a smaller size"));
       }
       size *= count;
     }
@@ -303,8 +283,8 @@ std::unique_ptr<Runtime> start_kokkos(Command const& command, Options const& opt
     } catch (UserError const&) {
       throw;
     } catch (std::exception const& error) {
-      throw UserError("Kokkos cannot start (" + std::string(error.what()) +
-                      "); check the --kokkos-* options and that this machine has what the build is for");
+      throw UserError(concat("Kokkos cannot start (", error.what(),
+                             "); check the --kokkos-* options and that this machine has what the build is for"));
     }
   });
   return runtime;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include <tessera/report/report.hpp>
 #include <tessera/table/app.hpp>
 
@@ -12,7 +15,7 @@ namespace tessera {
 /// complaint.
 class Sink {
  public:
-  Sink() = default;
+  explicit Sink(RunState& run) : run_(run) {}
   Sink(Sink const&) = delete;
   Sink& operator=(Sink const&) = delete;
   virtual ~Sink() = default;
@@ -23,7 +26,14 @@ class Sink {
   virtual void add_row(PlannedCase const& planned, Row const& row, RowReport const& report) = 0;
   /// Ends the run. `signal` is the signal that ends it, or 0.
   virtual void finish(int signal) = 0;
+
+ protected:
+  RunState& run_;
 };
+
+/// Returns what the options ask for, in the order in which files are written; what users see first comes last. Throws
+/// UserError if a file cannot be written.
+[[nodiscard]] std::vector<std::unique_ptr<Sink>> sinks_of(RunState& run);
 
 /// Printed before the last line after a signal.
 inline constexpr char const* interrupted_text = "interrupted: these are the rows that were done\n";

@@ -7,6 +7,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <optional>
 #include <streambuf>
 #include <system_error>
 
@@ -16,8 +17,6 @@
 #include <tessera/report/report.hpp>
 #include <tessera/table/app.hpp>
 #include <tessera/table/runtime.hpp>
-
-#include "session.hpp"
 
 namespace tessera {
 
@@ -41,17 +40,13 @@ void occupy_standard_streams() {
   }
 }
 
-// Suppresses std::cout and std::cerr after begin(), for its lifetime: the first rank prints what all ranks would print.
+// Suppresses std::cout and std::cerr for its lifetime: the first rank prints what all ranks would print.
 class Quiet {
  public:
-  Quiet() = default;
-  void begin() {
-    out_ = std::cout.rdbuf(&nothing_);
-    error_ = std::cerr.rdbuf(&nothing_);
-  }
+  Quiet() : out_(std::cout.rdbuf(&nothing_)), error_(std::cerr.rdbuf(&nothing_)) {}
   ~Quiet() {
-    if (out_ != nullptr) std::cout.rdbuf(out_);
-    if (error_ != nullptr) std::cerr.rdbuf(error_);
+    std::cout.rdbuf(out_);
+    std::cerr.rdbuf(error_);
   }
   Quiet(Quiet const&) = delete;
   Quiet& operator=(Quiet const&) = delete;
@@ -62,19 +57,19 @@ class Quiet {
     std::streamsize xsputn(char const*, std::streamsize count) override { return count; }
   };
   Nothing nothing_;
-  std::streambuf* out_ = nullptr;
-  std::streambuf* error_ = nullptr;
+  std::streambuf* out_;
+  std::streambuf* error_;
 };
 
 // All ranks must agree before one of them acts: a rank that ends on its own would leave the others waiting. If there
 // may be other ranks, a rank that was asked for help, or found an error, meets them first.
-void meet(std::exception_ptr const& mistake, Task const& task, Quiet& quiet) {
+void meet(std::exception_ptr const& mistake, Task const& task, std::optional<Quiet>& quiet) {
   if (!task.on_ranks && !ranks::may_be_one_of_several()) {
     if (mistake) std::rethrow_exception(mistake);
     return;
   }
   try {
-    if (!ranks::world().first()) quiet.begin();
+    if (!ranks::world().first()) quiet.emplace();
   } catch (UserError const&) {  // the launcher belongs to another MPI: there are no other ranks to meet
     if (task.on_ranks) throw;
     if (mistake) std::rethrow_exception(mistake);
@@ -109,7 +104,7 @@ Task task_of(Command const& command, std::vector<std::string> const& arguments) 
   Facts const build = build_facts();
   for (char const* const fact : {"version", "git_commit"}) {
     if (auto const found = build.find(fact); found != build.end()) {
-      task.facts.push_back({"the " + std::string(fact) + " of the program", found->second});
+      task.facts.push_back({concat("the ", fact, " of the program"), found->second});
     }
   }
   task.run = [command, options, arguments] { return run_plan(command, options, arguments); };
@@ -120,7 +115,7 @@ int guarded(std::string const& program, bool launches, std::function<Task()> con
   occupy_standard_streams();
   int code = 0;
   std::string complaint;
-  Quiet quiet;
+  std::optional<Quiet> quiet;
   try {
     Task task;
     if (launches) {
@@ -145,12 +140,11 @@ int guarded(std::string const& program, bool launches, std::function<Task()> con
   } catch (std::system_error const& error) {
     bool const is_limit = error.code() == std::errc::resource_unavailable_try_again;
     code = is_limit ? 2 : 1;
-    complaint = is_limit
-                    ? "no thread can be started (" + std::string(error.what()) + "); allow more (ulimit -u, ulimit -v)"
-                    : "unexpected error (" + std::string(error.what()) + "); please report it with the command line";
+    complaint = is_limit ? concat("no thread can be started (", error.what(), "); allow more (ulimit -u, ulimit -v)")
+                         : concat("unexpected error (", error.what(), "); please report it with the command line");
   } catch (std::exception const& error) {
     code = 1;
-    complaint = "unexpected error (" + std::string(error.what()) + "); please report it with the command line";
+    complaint = concat("unexpected error (", error.what(), "); please report it with the command line");
   }
   if (!complaint.empty()) std::cerr << program << ": " << one_line(complaint) << std::endl;
   std::cout.flush();
@@ -165,7 +159,7 @@ int guarded(std::string const& program, bool launches, std::function<Task()> con
   return code;
 }
 
-std::vector<std::string> arguments_of(int argc, char** argv) {
+std::vector<std::string> arguments_of(int argc, char const* const* argv) {
   return std::vector<std::string>(argv + std::min(argc, 1), argv + argc);
 }
 

@@ -27,7 +27,11 @@ struct Task {
 /// MPI is not started: a launcher that is started by an MPI rank may take that rank's launcher for its own.
 [[nodiscard]] int guarded(std::string const& program, bool launches, std::function<Task()> const& find);
 
+/// Plans and runs what the options request, on all ranks. Returns the exit code. Throws UserError only if nothing has
+/// run yet. `arguments` is the command line as typed, for the report.
+int run_plan(Command const& command, Options const& given, std::vector<std::string> const& arguments);
+
 /// Returns the words after the program's name.
-[[nodiscard]] std::vector<std::string> arguments_of(int argc, char** argv);
+[[nodiscard]] std::vector<std::string> arguments_of(int argc, char const* const* argv);
 
 }  // namespace tessera

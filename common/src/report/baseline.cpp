@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <utility>
 
+#include <tessera/cli/nearest.hpp>
+
 #include "json.hpp"
 
 namespace tessera {
@@ -87,19 +89,19 @@ bool is_same_case(CaseReport const& known, Baseline::Wanted const& wanted) {
 
 }  // namespace
 
-Baseline::Baseline(std::string path, std::string const& version) : path_(std::move(path)) {
-  Json const json = report::read_document(path_, "tessera-report/1", refuse_baseline);
+Baseline::Baseline(std::string const& path, std::string const& version) {
+  Json const json = report::read_document(path, "tessera-report/1", refuse_baseline);
   try {
     Json const& system = json.at("system");
     for (auto const& [name, value] : json.at("build").items()) {
       if (value.is_string()) build_[name] = value.get<std::string>();
     }
     if (build_["version"] != version) {
-      refuse_baseline(path_, "it is of version " + (build_["version"].empty() ? "unknown" : build_["version"]) +
-                                 " of Tessera, this is " + version);
+      refuse_baseline(path, "it is of version " + (build_["version"].empty() ? "unknown" : build_["version"]) +
+                                " of Tessera, this is " + version);
     }
     if (std::string const ranks = text_of(system, "ranks"); !ranks.empty() && ranks != "1") {
-      refuse_baseline(path_, "its run was on " + ranks + " ranks");
+      refuse_baseline(path, "its run was on " + ranks + " ranks");
     }
     for (auto const& [name, space] : system.at("spaces").items()) devices_[name] = text_of(space, "device");
     Json const& cases = json.at("input");
@@ -117,9 +119,9 @@ Baseline::Baseline(std::string path, std::string const& version) : path_(std::mo
       rows_.push_back(std::move(known));
     }
   } catch (Json::exception const& problem) {
-    refuse_baseline(path_, std::string("it is not whole: ") + problem.what());
+    refuse_baseline(path, std::string("it is not whole: ") + problem.what());
   }
-  if (rows_.empty()) refuse_baseline(path_, "it has no verified row");
+  if (rows_.empty()) refuse_baseline(path, "it has no verified row");
 }
 
 std::optional<Baseline::Row> Baseline::find(Wanted const& wanted) const {
@@ -140,7 +142,7 @@ std::vector<std::string> Baseline::differences(Facts const& build) const {
     auto const here = build.find(name);
     auto const there = build_.find(name);
     if (here == build.end() || there == build_.end() || here->second == there->second) continue;
-    texts.push_back(std::string("--baseline: another ") + what + ", " + there->second + ", here " + here->second);
+    texts.push_back(concat("--baseline: another ", what, ", ", there->second, ", here ", here->second));
   }
   return texts;
 }

@@ -1,5 +1,6 @@
 #include <tessera/report/csv.hpp>
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,7 @@ std::string csv_quoted(std::string const& text) {
 
 std::string csv_cell(report::Json const& value) {
   if (value.is_null()) return {};
-  if (value.is_number_float()) return shortest_text(value.get<double>());
+  if (value.is_number_float()) return std::isfinite(value.get<double>()) ? shortest_text(value.get<double>()) : "";
   return csv_quoted(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
@@ -43,7 +44,7 @@ void Csv::add_row(RowReport const& row, std::string const& file, ParameterMap co
   json["parameters"] = join(settings, " ");
   json["ranks"] = row.ranks.count;
   json["samples"] = row.samples.seconds.size();
-  json["speedup"] = report::number(row.speedup);
+  json["speedup"] = row.speedup;
   std::vector<std::string> cells;
   for (std::string const& column : split_at_commas(columns)) cells.push_back(csv_cell(json[column]));
   text_ += join(cells, ",") + "\n";

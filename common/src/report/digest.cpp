@@ -7,7 +7,6 @@
 #include <set>
 #include <sstream>
 
-#include <tessera/cli/nearest.hpp>
 #include <tessera/report/table.hpp>
 
 namespace tessera {
@@ -17,13 +16,20 @@ namespace {
 constexpr std::size_t failures_in_full = 4;
 
 std::string counted(std::size_t count, std::string const& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+  return concat(count, " ", noun, count == 1 ? "" : "s");
 }
 
 // Returns a reason without its numbers and without words in parentheses: "segments of N" for "segments of 4096 (lanes
 // hold 64)".
 std::string short_kind(std::string const& reason) {
   return reason_kind(reason.substr(0, std::min(reason.find(" ("), reason.find(", "))));
+}
+
+// Returns the value of a key in a list that keeps the order of first occurrence. A new value is the default.
+template <class Value>
+Value& value_of(std::vector<std::pair<std::string, Value>>& list, std::string const& key) {
+  auto const known = std::ranges::find(list, key, &std::pair<std::string, Value>::first);
+  return known != list.end() ? known->second : list.emplace_back(key, Value{}).second;
 }
 
 }  // namespace
@@ -37,17 +43,10 @@ std::string share_text(RowReport const& row) {
   // Up to 10% above the roof is measurement error. If the roof may be wrong, a cache cannot be named as the reason.
   bool const unsure = !row.roofs.unsure.empty();
   bool const cached = !computes && percent > 110;
-  return std::string(buffer) + "% of " + (computes ? "roof" : "copy") + (unsure ? "?" : cached ? "*" : "");
+  return concat(buffer, "% of ", computes ? "roof" : "copy", unsure ? "?" : cached ? "*" : "");
 }
 
-void Reasons::add(std::string const& reason) {
-  auto const known = std::ranges::find(reasons_, reason, &std::pair<std::string, std::size_t>::first);
-  if (known == reasons_.end()) {
-    reasons_.emplace_back(reason, 1);
-  } else {
-    ++known->second;
-  }
-}
+void Reasons::add(std::string const& reason) { ++value_of(reasons_, reason); }
 
 std::size_t Reasons::count() const {
   std::size_t count = 0;
@@ -63,12 +62,12 @@ std::string Reasons::text(std::size_t width) const {
   std::size_t const last_words = std::string(", 10 other reasons (1000)").size();
   std::string text;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
-    std::string const part = (i == 0 ? "" : ", ") + sorted[i].first + " (" + std::to_string(sorted[i].second) + ")";
+    std::string const part = concat(i == 0 ? "" : ", ", sorted[i].first, " (", sorted[i].second, ")");
     bool const last = i + 1 == sorted.size();
     if (i > 0 && text.size() + part.size() + (last ? 0 : last_words) > width) {
       std::size_t rest = 0;
       for (std::size_t j = i; j < sorted.size(); ++j) rest += sorted[j].second;
-      return text + ", " + counted(sorted.size() - i, "other reason") + " (" + std::to_string(rest) + ")";
+      return concat(text, ", ", counted(sorted.size() - i, "other reason"), " (", rest, ")");
     }
     text += part;
   }
@@ -116,11 +115,11 @@ void Digest::add_row(RowReport const& row, std::string const& repeat) {
   if (row.status == Status::failed || row.status == Status::weak) {
     std::string const title =
         (row.status == Status::failed ? "FAILED " : "weak ") + row.variant + " of " + row.app + " on " + row.space;
-    auto const known = std::ranges::find(failures_, title, &std::pair<std::string, Failure>::first);
-    if (known == failures_.end()) {
-      failures_.emplace_back(title, Failure{row.status, title + ": " + case_description_, row.reason, repeat});
+    Failure& failure = value_of(failures_, title);
+    if (failure.title.empty()) {
+      failure = {row.status, title + ": " + case_description_, row.reason, repeat};
     } else {
-      ++known->second.more;
+      ++failure.more;
     }
   }
   if (row.status != Status::passed || !tells_speed(case_bytes_, case_flops_)) return;
@@ -138,13 +137,10 @@ void Digest::add_row(RowReport const& row, std::string const& repeat) {
                  .variant = row.variant + (case_tuning_.empty() ? "" : " at " + case_tuning_),
                  .dtype = row.dtype,
                  .text = share_text(row)};
-  auto const known = std::ranges::find(app_.best, row.space, &std::pair<std::string, Best>::first);
-  if (known == app_.best.end()) {
-    app_.best.emplace_back(row.space, std::move(candidate));
-  } else if (Best& best = known->second;
-             candidate.bytes > best.bytes ||
-             (candidate.input == best.input &&
-              std::pair(candidate.noisy, candidate.seconds) < std::pair(best.noisy, best.seconds))) {
+  Best& best = value_of(app_.best, row.space);
+  if (best.variant.empty() || candidate.bytes > best.bytes ||
+      (candidate.input == best.input &&
+       std::pair(candidate.noisy, candidate.seconds) < std::pair(best.noisy, best.seconds))) {
     best = std::move(candidate);
   }
 }
@@ -154,11 +150,8 @@ void Digest::leave_out_app(std::string const& reason) { apps_left_out_.add(short
 
 void Digest::end_case() {
   // Verified: at least one row passed, and no status is worse than skipped.
-  std::size_t others = 0;
-  for (auto const& [status, count] : case_rows_) {
-    if (status != Status::passed && status != Status::skipped) others += count;
-  }
-  if (others == 0 && case_rows_[Status::passed] > 0) ++app_.verified;
+  bool const none_worse = case_rows_[Status::failed] + case_rows_[Status::weak] == 0;
+  if (none_worse && case_rows_[Status::passed] > 0) ++app_.verified;
   case_rows_.clear();
 }
 
@@ -175,13 +168,10 @@ std::string Digest::best_text() const {
 
 // The most important fact comes first.
 std::string Digest::verdict_text() const {
-  auto const count = [&](Status status) {
-    auto const found = all_rows_.find(status);
-    return found == all_rows_.end() ? std::size_t{0} : found->second;
-  };
-  std::size_t const wrong = count(Status::failed);
-  std::size_t const weak = count(Status::weak);
-  std::size_t const ran = count(Status::passed) + wrong + weak;
+  std::map<Status, std::size_t> count = all_rows_;
+  std::size_t const wrong = count[Status::failed];
+  std::size_t const weak = count[Status::weak];
+  std::size_t const ran = count[Status::passed] + wrong + weak;
   if (ran == 0) return "no row ran: nothing was verified";
   std::string text = counted(ran, "row") + " ran, each compared with a serial reference: ";
   if (wrong > 0) {
@@ -189,7 +179,7 @@ std::string Digest::verdict_text() const {
   } else {
     text += weak == 0 ? "all are right" : "none is wrong";
   }
-  return text + (weak > 0 ? ", " + std::to_string(weak) + " checked too coarsely (weak)" : "");
+  return text + (weak > 0 ? concat(", ", weak, " checked too coarsely (weak)") : "");
 }
 
 void Digest::end_app() {
@@ -204,19 +194,17 @@ void Digest::end_app() {
       slowest_share_ = best.share;
     }
   }
-  std::string verdict = app_.verified == app_.cases
-                            ? counted(app_.cases, "case")
-                            : std::to_string(app_.verified) + " of " + counted(app_.cases, "case");
+  std::string verdict = app_.verified == app_.cases ? counted(app_.cases, "case")
+                                                    : concat(app_.verified, " of ", counted(app_.cases, "case"));
   verdict += " verified";
   for (auto const& [status, count] : app_.rows) {
     if (status == Status::passed || status == Status::skipped) continue;
     verdict += ", " + counted(count, "row") + " " +
                (status == Status::failed ? std::string("FAILED") : std::string(name_of(status)));
   }
-  std::string const variants = counted(app_.variants, "variant");
-  std::string const number = app_.variants < 10 ? " " : "";
-  std::string line = padded(app_.name, name_width_) + "  " + number + padded(variants, 11 - number.size()) + "  " +
-                     (app_.cases < 10 ? " " : "") + padded(verdict, 17 - (app_.cases < 10 ? 1 : 0));
+  std::string const variants = (app_.variants < 10 ? " " : "") + counted(app_.variants, "variant");
+  std::string line = padded(app_.name, name_width_) + "  " + padded(variants, 11) + "  " +
+                     padded((app_.cases < 10 ? " " : "") + verdict, 17);
   std::string const best = measures_itself ? "its rows measure different things" : best_text();
   if (!best.empty()) line += "  " + best;
   has_best_ = has_best_ || !app_.best.empty();
@@ -257,13 +245,13 @@ void Digest::finish(DigestEnd const& end) {
   std::ostringstream rest;
   auto const counts = [&](std::string const& head, Reasons const& reasons) {
     if (reasons.empty()) return;
-    std::string const start = head + " (" + std::to_string(reasons.count()) + "): ";
+    std::string const start = concat(head, " (", reasons.count(), "): ");
     rest << start << reasons.text(digest_width - start.size()) << "\n";
   };
   std::string legend;
   if (has_best_) {
-    legend = std::string(". best: the fastest variant on the largest case, in % of copy bandwidth (*: in a cache") +
-             (unsure_ ? "; ?: unsure roof" : "") + ") or of the arithmetic roof";
+    legend = concat(". best: the fastest variant on the largest case, in % of copy bandwidth (*: in a cache",
+                    unsure_ ? "; ?: unsure roof" : "", ") or of the arithmetic roof");
   }
   rest << wrapped(verdict_text() + legend, 4) << "\n";
   if (!end.noise.empty()) rest << wrapped(end.noise, 4) << "\n";

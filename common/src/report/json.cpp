@@ -1,13 +1,10 @@
 #include "json.hpp"
 
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
 namespace tessera::report {
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 double positive_or_unknown(Json const& value) {
   return value.is_number() && value.get<double>() > 0 ? value.get<double>() : unknown;
@@ -16,22 +13,22 @@ double positive_or_unknown(Json const& value) {
 Json space_json(SpaceReport const& space) {
   Roofs const& roofs = space.roofs;
   Json peaks = Json::object();
-  for (DType const dtype : arithmetic_dtypes) peaks[std::string(name_of(dtype))] = number(roofs.peak(dtype));
+  for (DType const dtype : arithmetic_dtypes) peaks[std::string(name_of(dtype))] = roofs.peak(dtype);
   Json matrix_peaks = Json::object();
   for (Unit const unit : matrix_units) {
-    matrix_peaks[std::string(name_of(unit))] = number(roofs.matrix_peak(unit));
+    matrix_peaks[std::string(name_of(unit))] = roofs.matrix_peak(unit);
   }
   Json json;
   json["device"] = space.device;
   json["concurrency"] = space.concurrency;
-  json["copy_bytes_per_second"] = number(roofs.copy_bytes_per_second);
-  json["triad_bytes_per_second"] = number(roofs.triad_bytes_per_second);
-  json["read_bytes_per_second"] = number(roofs.read_bytes_per_second);
+  json["copy_bytes_per_second"] = roofs.copy_bytes_per_second;
+  json["triad_bytes_per_second"] = roofs.triad_bytes_per_second;
+  json["read_bytes_per_second"] = roofs.read_bytes_per_second;
   json["peak_operations_per_second"] = peaks;
   json["matrix_peak_operations_per_second"] = matrix_peaks;
-  json["launch_seconds"] = number(roofs.launch_seconds);
-  json["launch_and_fence_seconds"] = number(roofs.launch_and_fence_seconds);
-  json["working_set_bytes"] = number(roofs.working_set_bytes);
+  json["launch_seconds"] = roofs.launch_seconds;
+  json["launch_and_fence_seconds"] = roofs.launch_and_fence_seconds;
+  json["working_set_bytes"] = roofs.working_set_bytes;
   json["roofs_unsure"] = roofs.unsure.empty() ? Json(nullptr) : Json(roofs.unsure);
   return json;
 }

@@ -10,10 +10,8 @@
 
 namespace tessera::report {
 
+// JSON has neither NaN nor infinity: dump() writes null.
 using Json = nlohmann::ordered_json;
-
-// JSON has neither NaN nor infinity.
-[[nodiscard]] Json number(double value);
 
 // Returns a positive number of a report; otherwise unknown.
 [[nodiscard]] double positive_or_unknown(Json const& value);

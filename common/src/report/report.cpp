@@ -6,6 +6,8 @@
 #include <exception>
 #include <numeric>
 
+#include <tessera/cli/nearest.hpp>
+
 #include "json.hpp"
 
 namespace tessera {
@@ -13,7 +15,6 @@ namespace tessera {
 namespace {
 
 using report::Json;
-using report::number;
 
 Json optional_text(std::string const& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
@@ -23,11 +24,7 @@ std::string dump(Json const& json) { return json.dump(-1, ' ', false, Json::erro
 Json parameters_json(ParameterMap const& parameters) {
   Json result = Json::object();
   for (auto const& [name, value] : parameters) {
-    if (auto const* real = std::get_if<double>(&value)) {
-      result[name] = number(*real);
-    } else {
-      std::visit([&](auto const& held) { result[name] = held; }, value);
-    }
+    std::visit([&](auto const& held) { result[name] = held; }, value);
   }
   return result;
 }
@@ -51,14 +48,14 @@ Json case_json(CaseReport const& report) {
   json["output_shapes"] = shapes_json(report.output);
   json["parameters"] = parameters_json(report.parameters);
   json["has_expected"] = report.has_expected;
-  json["bytes"] = number(report.bytes);
-  json["flops"] = number(report.flops);
-  json["reference_seconds"] = number(report.reference_seconds);
+  json["bytes"] = report.bytes;
+  json["flops"] = report.flops;
+  json["reference_seconds"] = report.reference_seconds;
   return json;
 }
 
 Json over_ranks_json(OverRanks const& numbers) {
-  return Json{{"min", number(numbers.min)}, {"median", number(numbers.median)}, {"max", number(numbers.max)}};
+  return Json{{"min", numbers.min}, {"median", numbers.median}, {"max", numbers.max}};
 }
 
 Json ranks_json(RanksReport const& ranks) {
@@ -66,17 +63,17 @@ Json ranks_json(RanksReport const& ranks) {
   json["count"] = ranks.count;
   json["seconds"] = over_ranks_json(ranks.seconds);
   json["communication_seconds"] = over_ranks_json(ranks.communication);
-  json["imbalance"] = number(ranks.imbalance);
-  json["bytes_sent"] = number(ranks.bytes);
-  json["messages"] = number(ranks.messages);
+  json["imbalance"] = ranks.imbalance;
+  json["bytes_sent"] = ranks.bytes;
+  json["messages"] = ranks.messages;
   json["transport"] = ranks.transport;
   if (ranks.scaling) {
     Scaling const& scaling = *ranks.scaling;
     json["scaling"] = Json{{"kind", scaling.weak ? "weak" : "strong"},
-                           {"efficiency", number(scaling.efficiency)},
+                           {"efficiency", scaling.efficiency},
                            {"baseline_variant", scaling.variant},
                            {"baseline_size", scaling.size ? Json(*scaling.size) : Json(nullptr)},
-                           {"baseline_seconds", number(scaling.seconds)}};
+                           {"baseline_seconds", scaling.seconds}};
   }
   return json;
 }
@@ -93,7 +90,7 @@ Json kernels_json(std::vector<KernelUse> const& kernels) {
     json["static_scratch_bytes"] = use.static_scratch_bytes;
     json["dynamic_scratch_bytes"] = use.dynamic_scratch_bytes;
     json["teams_per_multiprocessor"] = use.teams_per_multiprocessor;
-    json["occupancy"] = number(use.occupancy);
+    json["occupancy"] = use.occupancy;
     all.push_back(json);
   }
   return all;
@@ -109,9 +106,7 @@ std::string now_utc() {
 }
 
 std::string joined_lines(std::vector<std::string> const& lines) {
-  std::string text;
-  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "\n    " : ",\n    ") + lines[i];
-  return text + (lines.empty() ? "" : "\n  ");
+  return lines.empty() ? "" : "\n    " + join(lines, ",\n    ") + "\n  ";
 }
 
 }  // namespace
@@ -128,33 +123,31 @@ report::Json report::row_json(RowReport const& row) {
   json["status"] = name_of(row.status);
   json["reason"] = optional_text(row.reason);
   json["note"] = optional_text(row.note);
-  bool const timed = !row.samples.seconds.empty();
-  Statistics const times =
-      timed ? statistics(row.samples.seconds) : Statistics{unknown, unknown, unknown, unknown, unknown};
-  json["seconds"] = number(times.median);
-  json["seconds_min"] = number(times.min);
-  json["seconds_first_quartile"] = number(times.first_quartile);
-  json["seconds_third_quartile"] = number(times.third_quartile);
-  json["seconds_max"] = number(times.max);
+  Statistics const times = row.times();
+  json["seconds"] = times.median;
+  json["seconds_min"] = times.min;
+  json["seconds_first_quartile"] = times.first_quartile;
+  json["seconds_third_quartile"] = times.third_quartile;
+  json["seconds_max"] = times.max;
   json["noisy"] = row.noisy();
-  json["bytes_per_second"] = number(row.bytes_per_second());
-  json["flops_per_second"] = number(row.flops_per_second());
-  json["share_of_copy"] = number(row.share_of_copy());
-  json["share_of_read"] = number(row.share_of_read());
-  json["share_of_peak"] = number(row.share_of_peak());
-  json["share_of_roof"] = number(row.share_of_roof());
+  json["bytes_per_second"] = row.bytes_per_second();
+  json["flops_per_second"] = row.flops_per_second();
+  json["share_of_copy"] = row.share_of_copy();
+  json["share_of_read"] = row.share_of_read();
+  json["share_of_peak"] = row.share_of_peak();
+  json["share_of_roof"] = row.share_of_roof();
   json["unit"] = name_of(row.unit);
   json["unit_products"] = row.unit_products;
-  json["bytes"] = number(row.bytes);
-  json["flops"] = number(row.flops);
-  json["predicted_bytes"] = number(row.prediction ? row.prediction->bytes : unknown);
-  json["predicted_passes"] = number(row.prediction ? row.prediction->passes : unknown);
+  json["bytes"] = row.bytes;
+  json["flops"] = row.flops;
+  json["predicted_bytes"] = row.prediction ? row.prediction->bytes : unknown;
+  json["predicted_passes"] = row.prediction ? row.prediction->passes : unknown;
   json["deterministic"] = row.deterministic;
   json["elements"] = row.elements;
   json["unchecked_elements"] = row.unchecked;
-  json["rounding_steps"] = number(row.rounding_steps);
-  json["checked_relative_error"] = number(row.checked_relative_error);
-  json["worst_error_in_bounds"] = number(row.worst_error_in_bounds);
+  json["rounding_steps"] = row.rounding_steps;
+  json["checked_relative_error"] = row.checked_relative_error;
+  json["worst_error_in_bounds"] = row.worst_error_in_bounds;
   json["cold"] = row.cold;
   json["warmup_launches"] = row.samples.warmups;
   json["launches_per_sample"] = row.samples.batch;
@@ -167,15 +160,17 @@ report::Json report::row_json(RowReport const& row) {
 std::string row_line(RowReport const& row) {
   auto const text = [](double value) { return std::isfinite(value) ? shortest_text(value) : "-"; };
   std::string const checked = row.checked_relative_error == 0 ? "exact" : text(row.checked_relative_error);
-  return "TESSERA row app=" + row.app + " variant=" + row.variant + " space=" + row.space +
-         " dtype=" + std::string(name_of(row.dtype)) + " size=" + (row.size ? std::to_string(*row.size) : "-") +
-         " ranks=" + std::to_string(row.ranks.count) + " cold=" + (row.cold ? "true" : "false") +
-         " seconds=" + text(row.seconds()) + " bytes_per_second=" + text(row.bytes_per_second()) +
-         " share_of_roof=" + text(row.share_of_roof()) + " checked=" + checked +
-         " status=" + std::string(name_of(row.status)) + " noisy=" + (row.noisy() ? "true" : "false");
+  return concat("TESSERA row app=", row.app, " variant=", row.variant, " space=", row.space,
+                " dtype=", name_of(row.dtype), " size=", row.size ? std::to_string(*row.size) : "-",
+                " ranks=", row.ranks.count, " cold=", row.cold ? "true" : "false", " seconds=", text(row.seconds()),
+                " bytes_per_second=", text(row.bytes_per_second()), " share_of_roof=", text(row.share_of_roof()),
+                " checked=", checked, " status=", name_of(row.status), " noisy=", row.noisy() ? "true" : "false");
 }
 
-double RowReport::seconds() const { return samples.seconds.empty() ? unknown : statistics(samples.seconds).median; }
+Statistics RowReport::times() const {
+  return samples.seconds.empty() ? Statistics{unknown, unknown, unknown, unknown, unknown}
+                                 : statistics(samples.seconds);
+}
 
 Report::Report(std::string path, Clock now) : now_(std::move(now)) {
   system["started"] = now_utc();
@@ -217,7 +212,7 @@ std::size_t Report::rows() const { return std::accumulate(counts_.begin(), count
 std::string Report::last_line() const {
   std::string text = "TESSERA rows=" + std::to_string(rows());
   for (Status const status : {Status::passed, Status::failed, Status::skipped, Status::weak}) {
-    text += " " + std::string(name_of(status)) + "=" + std::to_string(count(status));
+    text += concat(" ", name_of(status), "=", count(status));
   }
   return text;
 }

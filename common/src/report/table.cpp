@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
-#include <string_view>
 #include <utility>
 
 #include <tessera/cli/nearest.hpp>
@@ -22,6 +21,13 @@ constexpr std::size_t spread_width = 51;  // of the columns of --spread
 std::string fixed(double value, int digits) {
   char buffer[64];
   std::snprintf(buffer, sizeof buffer, "%.*f", digits, value);
+  return buffer;
+}
+
+// Returns two digits: 1.2e-07.
+std::string scientific(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.1e", value);
   return buffer;
 }
 
@@ -43,12 +49,10 @@ std::string with_mark(bool noisy, std::string const& text) { return (noisy ? std
 
 // Returns the columns of --spread: number, minimum and quartiles of the samples, and the speedup.
 std::string spread_text(RowReport const& row) {
-  bool const timed = !row.samples.seconds.empty();
-  Statistics const of =
-      timed ? statistics(row.samples.seconds) : Statistics{unknown, unknown, unknown, unknown, unknown};
-  return "  " + right(timed ? std::to_string(row.samples.seconds.size()) : "-", 7) + "  " +
-         right(format_seconds(of.min), 8) + "  " + right(format_seconds(of.first_quartile), 8) + "  " +
-         right(format_seconds(of.third_quartile), 8) + "  " +
+  Statistics const of = row.times();
+  std::size_t const samples = row.samples.seconds.size();
+  return "  " + right(samples > 0 ? std::to_string(samples) : "-", 7) + "  " + right(format_seconds(of.min), 8) + "  " +
+         right(format_seconds(of.first_quartile), 8) + "  " + right(format_seconds(of.third_quartile), 8) + "  " +
          right(std::isfinite(row.speedup) ? with_mark(row.noisy_speedup, format_number(row.speedup)) : "-", 10);
 }
 
@@ -61,10 +65,7 @@ std::string shapes_text(std::vector<std::pair<std::string, Shape>> const& fields
 // Returns how closely a row was checked: "exact", or the relative error that would have been detected, in two digits.
 std::string checked(double relative_error) {
   if (relative_error == 0) return "exact";
-  if (!std::isfinite(relative_error)) return "-";
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.1e", relative_error);
-  return buffer;
+  return std::isfinite(relative_error) ? scientific(relative_error) : "-";
 }
 
 }  // namespace
@@ -89,25 +90,21 @@ std::string format_bytes(double bytes) {
 std::string format_size(std::size_t size) {
   std::string text = std::to_string(size);
   if (size < 1024 || !std::has_single_bit(size)) return text;
-  return text + " (2^" + std::to_string(std::bit_width(size) - 1) + ")";
+  return concat(text, " (2^", std::bit_width(size) - 1, ")");
 }
 
 std::string format_number(double value) {
   if (std::isnan(value)) return "-";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   if (value == 0) return "0";
-  if (std::abs(value) >= 99999.5 || std::abs(value) < 0.0005) {
-    char buffer[32];
-    std::snprintf(buffer, sizeof buffer, "%.1e", value);
-    return buffer;
-  }
+  if (std::abs(value) >= 99999.5 || std::abs(value) < 0.0005) return scientific(value);
   if (std::abs(value) < 0.995) return fixed(value, 3);
   return three_digits(value);
 }
 
 std::string noise_text(std::size_t noisy, std::size_t timed, std::optional<OtherLoad> const& others) {
-  std::string text = "noise: " + std::to_string(noisy) + " of " + std::to_string(timed) + " rows marked " +
-                     std::string(noise_mark) + " (quartiles " + fixed(noisy_ratio, 1) + "x apart)";
+  std::string text = concat("noise: ", noisy, " of ", timed, " rows marked ", noise_mark, " (quartiles ",
+                            fixed(noisy_ratio, 1), "x apart)");
   if (others)
     text += "; others kept " + fixed(others->busy, 1) + " of " + fixed(others->processors, 0) + " processors busy";
   return text;
@@ -155,7 +152,7 @@ void Table::begin_case(CaseReport const& report, std::size_t index, std::size_t 
   case_ = index + 1;
   ++cases_of_app_;
   std::vector<std::string> parts;
-  std::string const which = count > 1 ? "case " + std::to_string(index + 1) + "/" + std::to_string(count) : "case";
+  std::string const which = count > 1 ? concat("case ", index + 1, "/", count) : "case";
   if (report.source.empty()) {
     parts.push_back(which + ": generated, size " + format_size(report.size.value_or(0)));
     if (report.data) parts.push_back(std::string(name_of(*report.data)) + " data");
@@ -163,7 +160,7 @@ void Table::begin_case(CaseReport const& report, std::size_t index, std::size_t 
   } else {
     parts.push_back(which + ": " + report.source);
   }
-  parts.push_back(std::string(name_of(report.dtype)) + " " + shapes_text(report.input));
+  parts.push_back(concat(name_of(report.dtype), " ", shapes_text(report.input)));
   for (auto const& [name, value] : report.parameters) parts.push_back(name + "=" + to_string(value));
   parts.push_back("moves " + format_bytes(report.bytes));
 
@@ -215,8 +212,8 @@ void Table::add_row(RowReport const& row) {
   for (KernelUse const& use : row.kernels) local = std::max(local, use.local_bytes);
   if (local > 0) notes.push_back(std::to_string(local) + " B local");
   if (row.unit != Unit::multiply_add) {
-    notes.push_back("roof: " + std::string(name_of(row.unit)) + " units" +
-                    (row.unit_products > 1 ? " / " + std::to_string(row.unit_products) : ""));
+    notes.push_back(concat("roof: ", name_of(row.unit), " units",
+                           row.unit_products > 1 ? " / " + std::to_string(row.unit_products) : ""));
   }
   if (!row.note.empty()) notes.push_back(row.note);
   line += join(notes, "; ");

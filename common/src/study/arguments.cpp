@@ -7,42 +7,60 @@
 
 namespace tessera::study {
 
-bool Reader::next() {
-  if (at_ == words_.size()) return false;
-  std::string word = words_[at_++];
-  option.clear();
-  value.clear();
-  if (!word.starts_with("-")) {
-    value = word;
-    return true;
-  }
-  std::size_t const equals = word.find('=');
-  bool const joined = equals != std::string::npos;
-  if (joined) {
-    value = word.substr(equals + 1);
-    word.resize(equals);
-  }
-  option = word;
-  if (std::ranges::find(flags_, word) != flags_.end() && !joined) return true;
-  if (std::ranges::find(valued_, word) == valued_.end()) {
-    Words known = flags_;
-    known.insert(known.end(), valued_.begin(), valued_.end());
-    for (std::string& name : known) name = name.substr(2);
-    throw UserError(
-        "unknown option `" + word + "` (not an option of " + program_ + "); " +
-        did_you_mean(word.substr(std::min<std::size_t>(2, word.size())), known, "see " + program_ + " --help", "--"));
-  }
-  if (!joined) {
-    value = second_value();
-  }
-  return true;
+namespace {
+
+// Returns the names of a row: of "--apps, --sizes" two.
+Words names_of(OptionEntry const& option) {
+  Words names = split_at_commas(option.name);
+  for (std::string& name : names) name.erase(0, name.find('-'));
+  return names;
 }
 
-std::string Reader::second_value() {
-  if (at_ == words_.size()) {
-    throw UserError("no value for " + option + " (it needs one); see " + program_ + " --help");
+}  // namespace
+
+std::string options_text(std::vector<OptionEntry> const& table, std::size_t column) {
+  std::string text;
+  for (OptionEntry const& option : table) {
+    if (option.help.empty()) continue;
+    std::string const head = "  " + option.name + " " + option.value;
+    text += head.size() + 2 > column ? head + "\n" + padded("", column) : padded(head, column);
+    text += option.help + "\n";
   }
-  return words_[at_++];
+  return text;
+}
+
+void parse_words(Words const& words, std::string const& program, std::vector<OptionEntry> const& table,
+                 std::function<void(std::string const&)> const& set_word) {
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (!word->starts_with("-")) {
+      set_word(*word);
+      continue;
+    }
+    std::size_t const equals = word->find('=');
+    std::string const name = word->substr(0, equals);
+    auto const option = std::ranges::find_if(
+        table, [&](OptionEntry const& one) { return std::ranges::count(names_of(one), name) > 0; });
+    if (option == table.end() || (option->value.empty() && equals != std::string::npos)) {
+      Words known;
+      for (OptionEntry const& one : table) {
+        for (std::string const& other : names_of(one)) known.push_back(other.substr(2));
+      }
+      throw UserError(
+          "unknown option `" + name + "` (not an option of " + program + "); " +
+          did_you_mean(name.substr(std::min<std::size_t>(2, name.size())), known, "see " + program + " --help", "--"));
+    }
+    auto const next = [&] {
+      if (++word == words.end()) {
+        throw UserError("no value for " + name + " (it needs one); see " + program + " --help");
+      }
+      return *word;
+    };
+    std::string const value = option->value.empty()         ? ""
+                              : equals != std::string::npos ? word->substr(equals + 1)
+                                                            : next();
+    option->set(name, value);
+    if (option->set_second) option->set_second(name, next());
+  }
 }
 
 bool asks_for_help(Words const& words) {
@@ -54,9 +72,8 @@ std::vector<App const*> find_apps(std::vector<App> const& apps, std::string cons
   std::vector<std::string> known;
   for (App const& app : apps) known.emplace_back(app.info.name);
   for (std::string const& name : text == "all" ? known : split_at_commas(text)) {
-    auto const at = std::ranges::find(known, name);
-    if (at == known.end()) throw UserError(unknown_name("mini-app", name, known, who_has));
-    App const* const app = &apps[static_cast<std::size_t>(at - known.begin())];
+    check_name("mini-app", name, known, who_has);
+    App const* const app = &*std::ranges::find(apps, name, [](App const& one) { return one.info.name; });
     if (std::ranges::find(found, app) == found.end()) found.push_back(app);
   }
   return found;

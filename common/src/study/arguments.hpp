@@ -1,41 +1,40 @@
 #pragma once
-// What the command lines of the tools have in common.
+// The commands of the umbrella program that are about many runs, and what their command lines have in common.
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <tessera/study/model.hpp>
 #include <tessera/table/app.hpp>
 
-namespace tessera::study {
+#include "../cli/option_table.hpp"
+
+namespace tessera {
+
+// `words` are those after the command. Returns the exit code. Throws UserError.
+namespace study {
 
 using Words = std::vector<std::string>;
+using cli::OptionEntry;
+using cli::to;
 
-// Parses `--word VALUE` and `--word=VALUE`, words without a value, and words that are not options.
-class Reader {
- public:
-  Reader(Words const& words, std::string program, Words flags, Words valued)
-      : words_(words), program_(std::move(program)), flags_(std::move(flags)), valued_(std::move(valued)) {}
+/// `tessera study`: prints the commands of a study, or runs them. `typed` is argv[0].
+int run_study(std::vector<App> const& apps, Words const& words, std::string const& typed);
 
-  // Returns false at the end. Otherwise `option` is the option; if it is empty, `value` is a word that is not an
-  // option. Throws UserError.
-  bool next();
-  // Returns the word after an option's value. Throws UserError if there is none.
-  std::string second_value();
+/// `tessera limits`: prints a table of the numbers of ranks at which mini-apps stop scaling, for a machine and a link.
+int run_limits(std::vector<App> const& apps, Words const& words);
 
-  std::string option;
-  std::string value;
+// Returns the lines of --help, with the descriptions from a column on. Rows without a description are left out: the
+// usage describes them. A name may be several: "--apps, --sizes".
+[[nodiscard]] std::string options_text(std::vector<OptionEntry> const& table, std::size_t column);
 
- private:
-  Words const& words_;
-  std::string program_;
-  Words flags_;
-  Words valued_;
-  std::size_t at_ = 0;
-};
+// Calls the setters for `--word VALUE`, `--word=VALUE` and flags, and `set_word` for words that are not options. Throws
+// UserError.
+void parse_words(Words const& words, std::string const& program, std::vector<OptionEntry> const& table,
+                 std::function<void(std::string const&)> const& set_word);
 
 [[nodiscard]] bool asks_for_help(Words const& words);
 
@@ -46,4 +45,14 @@ class Reader {
 /// Returns a generated case. Parameters that are not `given` have their defaults.
 [[nodiscard]] model::ModelCase model_case(App const& app, DType dtype, std::size_t size, ParameterMap const& given);
 
-}  // namespace tessera::study
+}  // namespace study
+
+namespace comparison {
+
+/// `tessera compare`: prints the comparison. The exit code is 1 if a row is slower or unverified (with --self-test: if
+/// more than 1% of the verdicts are wrong).
+int run_compare(study::Words const& words);
+
+}  // namespace comparison
+
+}  // namespace tessera

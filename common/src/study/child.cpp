@@ -12,8 +12,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/core/host_threads.hpp>
 #include <tessera/table/runtime.hpp>
 
@@ -25,7 +27,7 @@ namespace tessera {
 
 std::string ChildEnd::how() const {
   std::string const end = !started     ? program + " cannot be started"
-                          : code > 128 ? "signal " + std::to_string(code - 128) + " ended it"
+                          : code > 128 ? concat("signal ", code - 128, " ended it")
                                        : "it ended with " + std::to_string(code);
   return end + (complaint.empty() ? "" : ": " + complaint);
 }
@@ -72,9 +74,8 @@ ChildEnd run_child(std::vector<std::string> words, std::string const& out, std::
     handed_on = true;
   }
   end.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  std::ostringstream said;
-  said << std::ifstream(errors).rdbuf();
-  end.complaint = said.str();
+  std::ifstream said(errors);
+  end.complaint.assign(std::istreambuf_iterator<char>(said), {});
   while (!end.complaint.empty() && end.complaint.back() == '\n') end.complaint.pop_back();
   if (end.complaint.empty()) std::filesystem::remove(errors, ignored);
   return end;

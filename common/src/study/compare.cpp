@@ -4,17 +4,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
-#include <iterator>
 #include <memory>
-#include <optional>
 
 #include <tessera/cli/nearest.hpp>
+#include <tessera/cli/sizes.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/io/whole_file.hpp>
 #include <tessera/report/table.hpp>
@@ -24,7 +21,6 @@
 #include "../report/thread_facts.hpp"
 #include "arguments.hpp"
 #include "child.hpp"
-#include "commands.hpp"
 
 namespace tessera::comparison {
 
@@ -49,46 +45,50 @@ struct CompareArguments {
 };
 
 double number_of(std::string const& option, std::string const& text, double least, double most) {
-  double value = 0;
-  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value >= least && value <= most)) {
-    throw UserError("bad value `" + text + "` for " + option + " (not a number from " + format_number(least) + " to " +
-                    format_number(most) + "); see tessera compare --help");
+  auto const value = to_number<double>(text);
+  if (!value || !(*value >= least && *value <= most)) {
+    bad_value(option, text, "not a number from " + format_number(least) + " to " + format_number(most),
+              "see tessera compare --help");
   }
-  return value;
+  return *value;
+}
+
+std::vector<study::OptionEntry> options_of(CompareArguments& result) {
+  return {
+      {"--to", "", "", study::to(result.to)},
+      {"--help", "", "", [](auto const&, auto const&) {}},
+      {"--run", "OLD_PROGRAM NEW_PROGRAM", "",
+       [&](auto const&, auto const& text) {
+         result.run = true;
+         result.programs = {text};
+       },
+       "", false, [&](auto const&, auto const& text) { result.programs.push_back(text); }},
+      {"--self-test", "PROGRAM", "",
+       [&](auto const&, auto const& text) {
+         result.self_test = true;
+         result.programs = {text};
+       }},
+      {"--launches", "N", "launches per side of --run and --self-test (default 5)",
+       [&](auto const& option, auto const& text) {
+         result.launches = static_cast<std::size_t>(number_of(option, text, 1, 1000));
+       }},
+      {"--threshold", "PERCENT", "ignore smaller changes (default 2)",
+       [&](auto const& option, auto const& text) {
+         result.options.threshold = number_of(option, text, 0, 1000) / 100;
+       }},
+      {"--error", "PERCENT", "probability of any false verdict in all rows together (default 1)",
+       [&](auto const& option, auto const& text) { result.options.error = number_of(option, text, 1e-6, 50) / 100; }},
+      {"--all", "", "also show rows that are the same or unclear", study::to(result.all)},
+      {"--json", "FILE", "write the comparison (schema tessera-comparison/1)", study::to(result.json)},
+      {"--keep", "DIR", "keep the reports of --run and --self-test there", study::to(result.keep)}};
 }
 
 CompareArguments parse(Words const& words) {
   CompareArguments result;
   auto const end = std::ranges::find(words, "--");
   if (end != words.end()) result.of_programs.assign(end + 1, words.end());
-  Words const before(words.begin(), end);
-  study::Reader reader(before, "tessera compare", {"--to", "--all", "--help"},
-                       {"--run", "--self-test", "--launches", "--threshold", "--error", "--json", "--keep"});
-  while (reader.next()) {
-    std::string const option = reader.option;
-    if (option.empty()) {
-      (result.to ? result.new_paths : result.paths).push_back(reader.value);
-    } else if (option == "--to") {
-      result.to = true;
-    } else if (option == "--run") {
-      result.run = true;
-      result.programs = {reader.value, reader.second_value()};
-    } else if (option == "--self-test") {
-      result.self_test = true;
-      result.programs = {reader.value};
-    } else if (option == "--launches") {
-      result.launches = static_cast<std::size_t>(number_of(option, reader.value, 1, 1000));
-    } else if (option == "--threshold") {
-      result.options.threshold = number_of(option, reader.value, 0, 1000) / 100;
-    } else if (option == "--error") {
-      result.options.error = number_of(option, reader.value, 1e-6, 50) / 100;
-    } else if (option == "--all") {
-      result.all = true;
-    } else {
-      (option == "--json" ? result.json : result.keep) = reader.value;
-    }
-  }
+  study::parse_words({words.begin(), end}, "tessera compare", options_of(result),
+                     [&](std::string const& word) { (result.to ? result.new_paths : result.paths).push_back(word); });
   return result;
 }
 
@@ -126,7 +126,7 @@ class Folder {
     }
     std::string pattern = (fs::temp_directory_path() / "tessera_compare_XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) {
-      throw UserError("no folder for the reports (" + std::string(std::strerror(errno)) + "); name one with --keep");
+      throw UserError(concat("no folder for the reports (", std::strerror(errno), "); name one with --keep"));
     }
     path_ = pattern;
   }
@@ -219,7 +219,7 @@ void check(CompareArguments const& arguments) {
       }
     }
     if (arguments.self_test && (arguments.launches < 2 || arguments.launches > 10)) {
-      throw UserError("--launches " + std::to_string(arguments.launches) + " (self-test: 2 to 10 per side)" + see);
+      throw UserError(concat("--launches ", arguments.launches, " (self-test: 2 to 10 per side)", see));
     }
     return;
   }
@@ -229,27 +229,25 @@ void check(CompareArguments const& arguments) {
   bool const two = !arguments.to && arguments.paths.size() == 2;
   bool const many = arguments.to && !arguments.paths.empty() && !arguments.new_paths.empty();
   if (!two && !many) {
-    throw UserError("cannot tell old reports from new ones (" + std::to_string(arguments.paths.size()) +
-                    " paths); write OLD NEW, each a file or a folder, or OLD... --to NEW...");
+    throw UserError(concat("cannot tell old reports from new ones (", arguments.paths.size(),
+                           " paths); write OLD NEW, each a file or a folder, or OLD... --to NEW..."));
   }
 }
 
 std::string compare_help() {
+  CompareArguments arguments;
   return "tessera compare: which rows became slower or faster, from the reports of several launches of two "
          "builds\n\nusage\n  tessera compare OLD NEW                     reports of --json: one file or folder per "
          "side\n  tessera compare OLD.json... --to NEW.json...\n  tessera compare --run OLD_PROGRAM NEW_PROGRAM -- "
          "ARGUMENTS   launches both in turns, compares them\n  tessera compare --self-test PROGRAM -- ARGUMENTS       "
-         "      launches one build, compares it with itself\n\noptions\n  --launches N         launches per side of "
-         "--run and --self-test (default 5)\n  --threshold PERCENT  ignore smaller changes (default 2)\n  --error "
-         "PERCENT      probability of any false verdict in all rows together (default 1)\n  --all                also "
-         "show rows that are the same or unclear\n  --json FILE          write the comparison (schema "
-         "tessera-comparison/1)\n  --keep DIR           keep the reports of --run and --self-test there\n\nA launch "
-         "is one number per row, the median of its samples. A report is one launch of its command's rows;\na folder "
-         "may hold reports of several commands. Verdicts: slower, faster, same (the ratio's interval lies\nwithin the "
-         "threshold), unclear (more launches are needed), unverified (it passed, and now failed, was\nskipped or is "
-         "missing). \"of roof\" is the ratio of times, each over the time that its run's roofs allow.\n\nexit codes\n "
-         " 0  no row is slower, 1  a row is slower or unverified (--self-test: over 1% of the verdicts are wrong),\n  "
-         "2  a mistake\n";
+         "      launches one build, compares it with itself\n\noptions\n" +
+         study::options_text(options_of(arguments), 23) +
+         "\nA launch is one number per row, the median of its samples. A report is one launch of its command's rows;\na "
+         "folder may hold reports of several commands. Verdicts: slower, faster, same (the ratio's interval "
+         "lies\nwithin the threshold), unclear (more launches are needed), unverified (it passed, and now failed, "
+         "was\nskipped or is missing). \"of roof\" is the ratio of times, each over the time that its run's roofs "
+         "allow.\n\nexit codes\n  0  no row is slower, 1  a row is slower or unverified (--self-test: over 1% of the "
+         "verdicts are wrong),\n  2  a mistake\n";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <ranges>
 #include <set>
 #include <sstream>
 
@@ -23,9 +24,10 @@ namespace tessera::comparison {
 namespace {
 
 using report::Json;
-using report::number;
 using report::positive_or_unknown;
 
+// In the order of texts.
+constexpr std::array verdicts{Verdict::slower, Verdict::faster, Verdict::same, Verdict::unclear, Verdict::unverified};
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -83,24 +85,10 @@ Ratio bootstrap_interval(std::vector<double> const& old_sorted, std::vector<doub
     for (Weighted const& n : medians_of_draws(new_sorted)) ratios.push_back({n.value / o.value, n.weight * o.weight});
   }
   std::ranges::sort(ratios, {}, &Weighted::value);
-  Ratio interval{.value = 0, .low = ratios.front().value, .high = ratios.back().value};
-  double below = 0;
-  for (Weighted const& one : ratios) {
-    below += one.weight;
-    if (below > error / 2) {
-      interval.low = one.value;
-      break;
-    }
-  }
-  double above = 0;
-  for (auto one = ratios.rbegin(); one != ratios.rend(); ++one) {
-    above += one->weight;
-    if (above > error / 2) {
-      interval.high = one->value;
-      break;
-    }
-  }
-  return interval;
+  auto const beyond = [half = error / 2, sum = 0.0](Weighted const& one) mutable { return (sum += one.weight) > half; };
+  return {.value = 0,
+          .low = std::ranges::find_if(ratios, beyond)->value,
+          .high = std::ranges::find_if(ratios | std::views::reverse, beyond)->value};
 }
 
 struct Moments {
@@ -318,7 +306,6 @@ void read_rows(Json const& json, Launch& launch) {
 Launch read_launch(std::string const& path) {
   Json const json = report::read_document(path, "tessera-report/1", refuse);
   Launch launch;
-  launch.path = path;
   bool ended = false;
   try {
     read_rows(json, launch);
@@ -427,9 +414,8 @@ std::size_t Comparison::count(Verdict verdict) const {
 
 std::string Comparison::last_line() const {
   std::string text = "TESSERA compare rows=" + std::to_string(rows.size());
-  for (Verdict const verdict :
-       {Verdict::slower, Verdict::faster, Verdict::same, Verdict::unclear, Verdict::unverified}) {
-    text += " " + std::string(name_of(verdict)) + "=" + std::to_string(count(verdict));
+  for (Verdict const verdict : verdicts) {
+    text += concat(" ", name_of(verdict), "=", count(verdict));
   }
   return text;
 }
@@ -474,9 +460,9 @@ Comparison compare(std::vector<Launch> const& old_launches, std::vector<Launch> 
   }
   if (few > 0) {
     std::string const of_rows = few < pairs.size() ? std::to_string(few) + " of the rows have " : "";
-    comparison.warnings.push_back(of_rows + "only " + std::to_string(comparison.fewest_of_a_row) +
-                                  (comparison.fewest_of_a_row == 1 ? " launch" : " launches") +
-                                  " per side: take five or more, old and new in turns");
+    comparison.warnings.push_back(concat(of_rows, "only ", comparison.fewest_of_a_row,
+                                         comparison.fewest_of_a_row == 1 ? " launch" : " launches",
+                                         " per side: take five or more, old and new in turns"));
   }
   std::ranges::copy(warnings_of(old_launches, new_launches), std::back_inserter(comparison.warnings));
   double const error = options.error / static_cast<double>(std::max<std::size_t>(1, pairs.size()));
@@ -537,7 +523,7 @@ constexpr std::size_t most_texts = 4;
 std::string lines_of(std::string const& side, std::vector<std::string> const& texts) {
   std::string lines;
   for (std::size_t i = 0; i < std::min(texts.size(), most_texts); ++i) lines += side + one_line(texts[i]) + "\n";
-  if (texts.size() > most_texts) lines += side + std::to_string(texts.size() - most_texts) + " more\n";
+  if (texts.size() > most_texts) lines += concat(side, texts.size() - most_texts, " more\n");
   return lines;
 }
 
@@ -553,13 +539,11 @@ std::string launches_of_rows(Comparison const& comparison) {
   std::size_t const fewest = comparison.fewest_of_a_row;
   std::size_t const most = comparison.most_of_a_row;
   if (fewest == comparison.old_launches && fewest == comparison.new_launches) return "";
-  return " of " + std::to_string(fewest) + (fewest == most ? "" : " to " + std::to_string(most)) +
-         (most == 1 ? " launch" : " launches") + " per side";
+  return concat(" of ", fewest, fewest == most ? "" : " to " + std::to_string(most),
+                most == 1 ? " launch" : " launches", " per side");
 }
 
-Json ratio_json(Ratio const& ratio) {
-  return Json{{"value", number(ratio.value)}, {"low", number(ratio.low)}, {"high", number(ratio.high)}};
-}
+Json ratio_json(Ratio const& ratio) { return Json{{"value", ratio.value}, {"low", ratio.low}, {"high", ratio.high}}; }
 
 }  // namespace
 
@@ -574,11 +558,10 @@ std::string comparison_text(Comparison const& comparison, bool all) {
                      format_seconds(row.new_seconds), three_decimals(row.time.value), interval,
                      three_decimals(row.of_roof.value), std::string(name_of(row.verdict))});
   }
-  std::string text = std::to_string(comparison.old_launches) + " old launches, " +
-                     std::to_string(comparison.new_launches) + " new, " + std::to_string(comparison.rows.size()) +
-                     " rows" + launches_of_rows(comparison) + "; threshold " +
-                     format_number(100 * comparison.options.threshold) + "%, error of all verdicts together " +
-                     format_number(100 * comparison.options.error) + "%\n";
+  std::string text =
+      concat(comparison.old_launches, " old launches, ", comparison.new_launches, " new, ", comparison.rows.size(),
+             " rows", launches_of_rows(comparison), "; threshold ", format_number(100 * comparison.options.threshold),
+             "%, error of all verdicts together ", format_number(100 * comparison.options.error), "%\n");
   if (comparison.old_threads == comparison.new_threads) {
     text += lines_of("launches: ", comparison.old_threads);
   } else {
@@ -617,8 +600,7 @@ std::string comparison_json(Comparison const& comparison) {
   json["new_threads"] = comparison.new_threads;
   json["warnings"] = comparison.warnings;
   json["verdicts"] = Json::object();
-  for (Verdict const verdict :
-       {Verdict::slower, Verdict::faster, Verdict::same, Verdict::unclear, Verdict::unverified}) {
+  for (Verdict const verdict : verdicts) {
     json["verdicts"][std::string(name_of(verdict))] = comparison.count(verdict);
   }
   json["only_old"] = comparison.only_old;
@@ -632,8 +614,8 @@ std::string comparison_json(Comparison const& comparison) {
                                 {"verdict", name_of(row.verdict)},
                                 {"old_launches", row.old_launches},
                                 {"new_launches", row.new_launches},
-                                {"old_seconds", number(row.old_seconds)},
-                                {"new_seconds", number(row.new_seconds)},
+                                {"old_seconds", row.old_seconds},
+                                {"new_seconds", row.new_seconds},
                                 {"ratio", ratio_json(row.time)},
                                 {"ratio_of_roof", ratio_json(row.of_roof)}});
   }

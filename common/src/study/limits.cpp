@@ -12,7 +12,6 @@
 #include <tessera/table/runtime.hpp>
 
 #include "arguments.hpp"
-#include "commands.hpp"
 
 namespace tessera::study {
 
@@ -23,46 +22,34 @@ std::string percent(double share) {
   return share > 0.995 ? "100%" : share < 0.01 ? "under 1%" : std::to_string(std::lround(100 * share)) + "%";
 }
 
-std::string size_or(model::Limit const& limit) {
-  return limit.never ? "never" : limit.least_each == 1 ? "1" : size_text(limit.least_each);
-}
-
-std::string limits_help() {
-  return "tessera limits: predicts where the mini-apps stop scaling, as a table in Markdown\n\nusage\n  tessera "
-         "limits --machine FILE --link SECONDS,BYTES\n\noptions\n  --machine FILE         roofs of one rank, from a "
-         "report or --save-machine\n  --link SECONDS,BYTES   link of one rank: message latency in seconds, bytes per "
-         "second\n  --space NAME           execution space in the machine file (default: its only one, or the "
-         "GPU's)\n  --ranks N,N            numbers of ranks (default 1000,100000)\n  --size-per-rank N      elements "
-         "per rank of weak scaling (default 2^28)\n  --apps a,b             mini-apps (default: all that run on "
-         "several ranks)\n";
-}
-
 }  // namespace
 
 int run_limits(std::vector<App> const& apps, std::vector<std::string> const& words) {
-  if (asks_for_help(words)) {
-    std::cout << limits_help() << std::flush;
-    return 0;
-  }
   std::string file, space, names = "all";
   std::optional<model::Link> link;
   std::vector<std::size_t> ranks{1000, 100000};
   std::size_t each = std::size_t{1} << 28;
-  Reader reader(words, "tessera limits", {},
-                {"--machine", "--link", "--space", "--ranks", "--size-per-rank", "--apps"});
-  while (reader.next()) {
-    if (reader.option.empty()) {
-      throw UserError("unexpected argument `" + reader.value +
-                      "` (tessera limits has options only); see tessera limits --help");
-    }
-    if (reader.option == "--machine") file = reader.value;
-    if (reader.option == "--link") link = model::parse_link("--link", reader.value);
-    if (reader.option == "--space") space = reader.value;
-    if (reader.option == "--ranks") ranks = parse_sizes(reader.value, "ranks", "--ranks 1000,100000");
-    if (reader.option == "--size-per-rank")
-      each = parse_sizes(reader.value, "size-per-rank", "--size-per-rank 2^28").front();
-    if (reader.option == "--apps") names = reader.value;
+  std::vector<OptionEntry> const options{
+      {"--machine", "FILE", "roofs of one rank, from a report or --save-machine", to(file)},
+      {"--link", "SECONDS,BYTES", "link of one rank: message latency in seconds, bytes per second",
+       [&](auto const& option, auto const& text) { link = model::parse_link(option, text); }},
+      {"--space", "NAME", "execution space in the machine file (default: its only one, or the GPU's)", to(space)},
+      {"--ranks", "N,N", "numbers of ranks (default 1000,100000)",
+       [&](auto const&, auto const& text) { ranks = parse_sizes(text, "ranks", "--ranks 1000,100000"); }},
+      {"--size-per-rank", "N", "elements per rank of weak scaling (default 2^28)",
+       [&](auto const&, auto const& text) {
+         each = parse_sizes(text, "size-per-rank", "--size-per-rank 2^28").front();
+       }},
+      {"--apps", "a,b", "mini-apps (default: all that run on several ranks)", to(names)}};
+  if (asks_for_help(words)) {
+    std::cout << "tessera limits: predicts where the mini-apps stop scaling, as a table in Markdown\n\nusage\n"
+                 "  tessera limits --machine FILE --link SECONDS,BYTES\n\noptions\n"
+              << options_text(options, 25) << std::flush;
+    return 0;
   }
+  parse_words(words, "tessera limits", options, [](std::string const& word) {
+    throw UserError("unexpected argument `" + word + "` (tessera limits has options only); see tessera limits --help");
+  });
   if (file.empty() || !link) {
     throw UserError("no machine or no link (the table is made from both); see tessera limits --help");
   }
@@ -77,12 +64,10 @@ int run_limits(std::vector<App> const& apps, std::vector<std::string> const& wor
     auto const gpu = std::ranges::find_if(machines, [](auto const& one) { return !is_host_space(one.first); });
     space = gpu != machines.end() ? gpu->first : machines.begin()->first;
   }
+  Words known;
+  for (auto const& [name, ignored] : machines) known.push_back(name);
+  check_name("space", space, known, file + " has");
   auto const machine = machines.find(space);
-  if (machine == machines.end()) {
-    Words known;
-    for (auto const& [name, ignored] : machines) known.push_back(name);
-    throw UserError(unknown_name("space", space, known, file + " has"));
-  }
   Roofs const& roofs = machine->second.roofs;
   std::cout << "A rank is one " << machine->second.device << " (" << space << "): copy "
             << format_number(roofs.copy_bytes_per_second / 1e9) << " GB/s, float peak "
@@ -110,13 +95,17 @@ int run_limits(std::vector<App> const& apps, std::vector<std::string> const& wor
       if (!limit) break;
       std::size_t const working = limit->working_ranks;
       bool const few = 10 * working < 9 * count;
-      if (line.empty()) line = "| " + limit->app + " | " + std::string(limit->by) + " |";
+      if (line.empty()) line = concat("| ", limit->app, " | ", limit->by, " |");
       bool const is_known = std::isfinite(limit->weak_efficiency);
       line += " " + percent(limit->weak_efficiency) + " | " +
-              (few        ? "rows: " + std::to_string(working) + (working == 1 ? " rank works" : " ranks work")
+              (few        ? concat("rows: ", working, working == 1 ? " rank works" : " ranks work")
                : is_known ? std::string(limit->bound)
                           : "-") +
-              " | " + (is_known ? size_or(*limit) : "-") + " |";
+              " | " +
+              (!is_known      ? "-"
+               : limit->never ? "never"
+                              : size_text(limit->least_each)) +
+              " |";
     }
     if (!line.empty()) std::cout << line << "\n";
   }

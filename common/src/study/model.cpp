@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <utility>
 
+#include <tessera/cli/nearest.hpp>
+#include <tessera/cli/sizes.hpp>
 #include <tessera/report/machine_file.hpp>
 
 #include "../report/json.hpp"
@@ -129,21 +129,14 @@ std::string_view name_of(Pattern pattern) {
 }  // namespace
 
 Link parse_link(std::string const& where, std::string const& text) {
-  std::array<double, 2> values{};
-  char const* at = text.data();
-  char const* const end = text.data() + text.size();
-  for (std::size_t i = 0; i < 2; ++i) {
-    auto const [next, error] = std::from_chars(at, end, values.at(i));
-    bool const last = i == 1;
-    if (error != std::errc{} || !(values.at(i) > 0) || !std::isfinite(values.at(i)) ||
-        (last ? next != end : (next == end || *next != ','))) {
-      throw UserError("bad value `" + text + "` for " + where +
-                      " (not two positive numbers, seconds of latency and bytes per second); write for example " +
-                      where + " 2e-6,25e9");
-    }
-    at = next + 1;
+  std::vector<std::optional<double>> values;
+  for (std::string const& word : split_at_commas(text)) values.push_back(to_number<double>(word));
+  auto const is_positive = [](auto const& value) { return value && *value > 0 && std::isfinite(*value); };
+  if (values.size() != 2 || !std::ranges::all_of(values, is_positive)) {
+    bad_value(where, text, "not two positive numbers, seconds of latency and bytes per second",
+              "write for example " + where + " 2e-6,25e9");
   }
-  return {values[0], values[1]};
+  return {*values[0], *values[1]};
 }
 
 double Machine::bandwidth(double bytes) const {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -30,11 +31,10 @@
 
 #include "../driver/commands.hpp"
 #include "../driver/interruption.hpp"
-#include "../driver/selection.hpp"
+#include "../driver/plan.hpp"
 #include "../report/thread_facts.hpp"
 #include "arguments.hpp"
 #include "child.hpp"
-#include "commands.hpp"
 
 namespace tessera::study {
 
@@ -54,6 +54,11 @@ struct Arguments {
   std::string program;  // empty: this program
   std::string machine;
   model::Link link;
+
+  void take(Study its_study) {
+    if (study) throw UserError("two studies (a file or a preset is one); give only one");
+    study = std::move(its_study);
+  }
 };
 
 std::string text_of(std::string const& path) {
@@ -63,43 +68,35 @@ std::string text_of(std::string const& path) {
     throw UserError("cannot read the study " + path +
                     " (there is no such file, or it cannot be read); give a file, or " + "--preset NAME");
   }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// `change` takes the options that replace a value of the study.
+std::vector<OptionEntry> options_of(Arguments& result, OptionEntry::Setter const& change) {
+  return {{"--run", "", "", to(result.run)},
+          {"--preset", "NAME", "", [&](auto const&, auto const& name) { result.take(preset(name)); }},
+          {"--out", "DIR", "folder of the reports (default: the study's name)", to(result.folder)},
+          {"--launcher", "TEXT", "starts ranks, e.g. \"srun -n {ranks}\" (default: mpirun -n {ranks}; one rank: none)",
+           change},
+          {"--apps, --sizes, --sizes-per-rank, --ranks, --variants, --spaces, --dtypes", "a,b",
+           "each entry is a separate launch; a+b is one launch of both", change},
+          {"--repeats", "N", "launches of each entry (default 5), in turns forwards and backwards", change},
+          {"--options", "TEXT", "further options of every launch", change},
+          {"--name", "NAME", "name of the study", change},
+          {"--machine", "FILE", "roofs for predictions, from a report or --save-machine (default: --run measures them)",
+           to(result.machine)},
+          {"--link", "SECONDS,BYTES", "link of one rank, for predictions: message latency in seconds, bytes per second",
+           [&](auto const& option, auto const& text) { result.link = model::parse_link(option, text); }},
+          {"--program", "PATH", "tessera of another build; no predictions, and each launch measures its roofs",
+           to(result.program)}};
 }
 
 Arguments parse(Words const& words) {
   Arguments result;
-  Words valued{"--preset", "--out", "--program", "--machine", "--link"};
-  for (std::string key : keys()) {
-    std::ranges::replace(key, '_', '-');
-    valued.push_back("--" + key);
-  }
-  Reader reader(words, "tessera study", {"--run"}, valued);
-  auto const take = [&](Study study) {
-    if (result.study) throw UserError("two studies (a file or a preset is one); give only one");
-    result.study = std::move(study);
-  };
   std::vector<std::pair<std::string, std::string>> changes;
-  while (reader.next()) {
-    if (reader.option.empty()) {
-      take(parse_study(text_of(reader.value), reader.value));
-    } else if (reader.option == "--preset") {
-      take(preset(reader.value));
-    } else if (reader.option == "--run") {
-      result.run = true;
-    } else if (reader.option == "--out") {
-      result.folder = reader.value;
-    } else if (reader.option == "--program") {
-      result.program = reader.value;
-    } else if (reader.option == "--machine") {
-      result.machine = reader.value;
-    } else if (reader.option == "--link") {
-      result.link = model::parse_link("--link", reader.value);
-    } else {
-      changes.emplace_back(reader.option, reader.value);
-    }
-  }
+  auto const change = [&](auto const& option, auto const& text) { changes.emplace_back(option, text); };
+  parse_words(words, "tessera study", options_of(result, change),
+              [&](std::string const& path) { result.take(parse_study(text_of(path), path)); });
   if (!result.study) {
     throw UserError("no study (give a file or --preset NAME); see tessera study --help");
   }
@@ -124,9 +121,7 @@ struct Forecast {
   std::size_t size = 0;
   model::Predicted predicted;
 
-  [[nodiscard]] std::string words() const {
-    return app + " " + size_text(size) + " " + std::string(name_of(dtype)) + " " + space;
-  }
+  [[nodiscard]] std::string words() const { return concat(app, " ", size_text(size), " ", name_of(dtype), " ", space); }
 };
 
 using Machines = std::map<std::string, model::Machine>;
@@ -177,11 +172,11 @@ constexpr std::size_t most_lines = 6;
 std::string before(std::vector<Forecast> const& forecasts) {
   std::string text;
   for (std::size_t i = 0; i < forecasts.size() && i < most_lines; ++i) {
-    text += "  predicted " + forecasts[i].words() + ": " + format_seconds(forecasts[i].predicted.seconds()) + " (" +
-            std::string(forecasts[i].predicted.bound()) + ")\n";
+    text += concat("  predicted ", forecasts[i].words(), ": ", format_seconds(forecasts[i].predicted.seconds()), " (",
+                   forecasts[i].predicted.bound(), ")\n");
   }
   if (forecasts.size() > most_lines) {
-    text += "  predicted " + std::to_string(forecasts.size() - most_lines) + " more\n";
+    text += concat("  predicted ", forecasts.size() - most_lines, " more\n");
   }
   return text;
 }
@@ -231,8 +226,8 @@ Found look(std::string const& path, Step const& step, bool same_build) {
   } else if (!text("system", "command").starts_with(asked)) {
     found.why_not = "the report is of another command";
   } else if (text("system", "ranks") != std::to_string(step.ranks)) {
-    found.why_not = "the report is of " + text("system", "ranks") + " ranks, not of " + std::to_string(step.ranks) +
-                    ": the build has no MPI, or the launcher started something else";
+    found.why_not = concat("the report is of ", text("system", "ranks"), " ranks, not of ", step.ranks,
+                           ": the build has no MPI, or the launcher started something else");
   } else if (same_build && (text("build", "git_commit") != build::git_commit ||
                             text("build", "compiler") != build::compiler || text("build", "flags") != build::flags)) {
     found.why_not = "the report is of another build";
@@ -290,10 +285,10 @@ struct Errors {
     if (ratios.empty()) return "";
     auto sorted = ratios;
     std::ranges::sort(sorted);
-    return "the fastest rows took " + format_number(sorted[sorted.size() / 2].first) +
-           " times the prediction (median of " + std::to_string(sorted.size()) + "), from " +
-           format_number(sorted.front().first) + " (" + sorted.front().second + ") to " +
-           format_number(sorted.back().first) + " (" + sorted.back().second + ")\n";
+    return concat("the fastest rows took ", format_number(sorted[sorted.size() / 2].first),
+                  " times the prediction (median of ", sorted.size(), "), from ", format_number(sorted.front().first),
+                  " (", sorted.front().second, ") to ", format_number(sorted.back().first), " (", sorted.back().second,
+                  ")\n");
   }
 };
 
@@ -370,7 +365,7 @@ class Runner {
     measure_machine();
     for (std::size_t i = 0; i < steps_.size() && !interrupted(); ++i) {
       Step const& step = steps_[i];
-      std::string const of = std::to_string(i + 1) + " of " + std::to_string(steps_.size());
+      std::string const of = concat(i + 1, " of ", steps_.size());
       Found const old = look(report_of(step), step, own_);
       std::vector<Forecast> forecasts;
       if (own_) forecasts = forecasts_of(apps_, step, machines_, arguments_.link);
@@ -395,7 +390,7 @@ class Runner {
 
  private:
   static std::string count(std::size_t n, char const* one, char const* many) {
-    return std::to_string(n) + " " + (n == 1 ? one : many);
+    return concat(n, " ", n == 1 ? one : many);
   }
 
   // Returns this program's file with its full path, because a launcher may start it in another folder. The scripts of
@@ -431,7 +426,7 @@ class Runner {
   }
 
   [[nodiscard]] std::string roofs_file(std::size_t ranks) const {
-    return (fs::path(folder_) / "machine" / ("roofs-r" + std::to_string(ranks) + ".json")).string();
+    return (fs::path(folder_) / "machine" / concat("roofs-r", ranks, ".json")).string();
   }
 
   // Roofs belong to all ranks together: the first launch on a number of ranks measures them, and later launches read
@@ -456,10 +451,9 @@ class Runner {
   // Measures roofs and cache bandwidths for the model. Without roofline there is no prediction, and the study
   // continues.
   void measure_machine() {
-    Words names;
-    for (App const& app : apps_) names.emplace_back(app.info.name);
     if (!machines_.empty()) return;
-    if (!own_ || std::ranges::find(names, "roofline") == names.end()) {
+    bool const has_roofline = std::ranges::any_of(apps_, [](App const& app) { return app.info.name == "roofline"; });
+    if (!own_ || !has_roofline) {
       std::cout << "no predictions (" << (own_ ? "this build has no roofline" : "--program is another build")
                 << "); --machine FILE gives the roofs" << std::endl;
       return;
@@ -487,11 +481,11 @@ class Runner {
       std::cout << "the machine: " << command_text(step, roofs_of(step)) << std::endl;
       std::string const why = launch(step, {});
       if (interrupted()) return;
-      if (why.empty()) --done_;  // not a step of the study
       if (!why.empty()) {
         std::cout << "  no predictions: " << one_line(why) << std::endl;
         return;
       }
+      --done_;  // not a step of the study
     }
     machines_ = model::read_machines(report_of(step));
   }
@@ -503,7 +497,7 @@ class Runner {
     fs::create_directories(older, error);
     fs::path target;
     for (int i = 1; target.empty() || fs::exists(target); ++i) {
-      target = older / (step.name + "." + std::to_string(i) + ".json");
+      target = older / concat(step.name, ".", i, ".json");
     }
     fs::rename(report_of(step), target, error);
     std::cout << "  again, since " << why << (error ? "" : "; it is kept as " + target.string()) << "\n";
@@ -540,7 +534,7 @@ class Runner {
       if (known->second == threads) continue;
       other += "  warning: " + name + " has " + threads + ", the launches before had " + known->second + "\n";
     }
-    std::string const each = step.ranks == 1 ? "" : "on each of " + std::to_string(step.ranks) + " ranks ";
+    std::string const each = step.ranks == 1 ? "" : concat("on each of ", step.ranks, " ranks ");
     return (first.empty() ? "" : "  threads: " + each + first + "\n") + other;
   }
 
@@ -603,20 +597,11 @@ std::string study_help() {
       "spaces\n\nusage\n  tessera study FILE.json            print the commands\n  tessera study --preset NAME        "
       "print the commands of a built-in study\n  tessera study ... --run            run them; finished launches are "
       "not repeated, roofs are measured once\n\npresets\n";
-  for (Preset const& known : presets()) {
-    text +=
-        "  " + std::string(known.name) + std::string(10 - known.name.size(), ' ') + std::string(known.summary) + "\n";
-  }
+  for (auto const& [summary, study] : presets()) text += concat("  ", padded(study.name, 10), summary, "\n");
+  Arguments arguments;
+  text += "\noptions\n" + options_text(options_of(arguments, {}), 25);
   text +=
-      "\noptions\n  --out DIR              folder of the reports (default: the study's name)\n  --launcher TEXT       "
-      " starts ranks, e.g. \"srun -n {ranks}\" (default: mpirun -n {ranks}; one rank: none)\n  --apps, --sizes, "
-      "--sizes-per-rank, --ranks, --variants, --spaces, --dtypes a,b\n                         each entry is a "
-      "separate launch; a+b is one launch of both\n  --repeats N            launches of each entry (default 5), in "
-      "turns forwards and backwards\n  --options TEXT         further options of every launch\n  --name NAME          "
-      "  name of the study\n  --machine FILE         roofs for predictions, from a report or --save-machine (default: "
-      "--run measures them)\n  --link SECONDS,BYTES   link of one rank, for predictions: message latency in seconds, "
-      "bytes per second\n  --program PATH         tessera of another build; no predictions, and each launch measures "
-      "its roofs\n\na study file\n  {\"schema\": \"tessera-study/1\", \"name\": \"mine\", \"apps\": [\"dot\", "
+      "\na study file\n  {\"schema\": \"tessera-study/1\", \"name\": \"mine\", \"apps\": [\"dot\", "
       "\"prefix_sum\"],\n   \"sizes\": \"2^20:2^26\", \"ranks\": [1, 2, 4], \"variants\": [\"distributed\"], "
       "\"repeats\": 5,\n   \"options\": [\"--samples\", \"20\"], \"launcher\": \"srun -n {ranks} "
       "--gpu-bind=none\"}\n\nexit codes\n  0  all is done and every row verified, 1  a step or a row failed, 2  a "

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
-#include <ranges>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -24,15 +24,13 @@ constexpr std::size_t most_steps = 100000;
 constexpr std::size_t most_letters = 100;  // of a step's name: file names have at most 255
 
 [[noreturn]] void bad(std::string const& where, std::string const& text, std::string const& why) {
-  throw UserError("bad value `" + text + "` for " + where + " (" + why + "); see tessera study --help");
+  bad_value(where, text, why, "see tessera study --help");
 }
 
 std::size_t whole_number(std::string const& text, std::string const& where, std::size_t most) {
-  bool const digits =
-      !text.empty() && text.size() < 10 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-  std::size_t const value = digits ? std::stoul(text) : 0;
-  if (value < 1 || value > most) bad(where, text, "not a whole number from 1 to " + std::to_string(most));
-  return value;
+  auto const value = to_number<std::size_t>(text);
+  if (!value || *value < 1 || *value > most) bad(where, text, "not a whole number from 1 to " + std::to_string(most));
+  return *value;
 }
 
 // Checks names, or names joined with `+`.
@@ -47,15 +45,24 @@ Words entries(Words const& texts, std::string const& where) {
   return texts;
 }
 
+// The keys that set() and a study file accept.
+Words const& keys() {
+  static Words const all{"name",   "apps",   "sizes",   "sizes_per_rank", "ranks",   "variants",
+                         "spaces", "dtypes", "repeats", "options",        "launcher"};
+  return all;
+}
+
 void set_entries(Study& study, std::string_view key, Words const& texts, std::string const& where) {
   if (texts.empty()) throw UserError("nothing in " + where + " (it is an empty list); leave it out, or name something");
   auto const one = [&] {
     if (texts.size() != 1)
-      throw UserError(where + " has " + std::to_string(texts.size()) + " values (it takes one); name one of them");
+      throw UserError(concat(where, " has ", texts.size(), " values (it takes one); name one of them"));
     return texts.front();
   };
-  if (key == "apps") {
-    study.apps = entries(texts, where);
+  static std::map<std::string_view, Words Study::*> const lists{
+      {"apps", &Study::apps}, {"variants", &Study::variants}, {"spaces", &Study::spaces}, {"dtypes", &Study::dtypes}};
+  if (auto const list = lists.find(key); list != lists.end()) {
+    study.*(list->second) = entries(texts, where);
   } else if (key == "sizes" || key == "sizes_per_rank") {
     study.sizes.clear();
     study.sizes_per_rank = key == "sizes_per_rank";
@@ -69,12 +76,6 @@ void set_entries(Study& study, std::string_view key, Words const& texts, std::st
   } else if (key == "ranks") {
     study.ranks.clear();
     for (std::string const& text : texts) study.ranks.push_back(whole_number(text, where, 10000000));
-  } else if (key == "variants") {
-    study.variants = entries(texts, where);
-  } else if (key == "spaces") {
-    study.spaces = entries(texts, where);
-  } else if (key == "dtypes") {
-    study.dtypes = entries(texts, where);
   } else if (key == "repeats") {
     study.repeats = whole_number(one(), where, 1000);
   } else if (key == "launcher") {
@@ -94,7 +95,7 @@ void set_entries(Study& study, std::string_view key, Words const& texts, std::st
   } else if (key == "name") {
     study.name = entries({one()}, where).front();
   } else {
-    throw UserError(unknown_name("key", key, keys()));
+    check_name("key", key, keys());
   }
 }
 
@@ -113,7 +114,7 @@ std::string short_size(std::size_t size) {
 // Returns "dot", "dot+3": if there are many names, the first one and the number of further names.
 std::string short_entry(std::string const& entry) {
   if (entry.size() <= 24) return entry;
-  return entry.substr(0, entry.find('+')) + "+" + std::to_string(std::ranges::count(entry, '+'));
+  return concat(entry.substr(0, entry.find('+')), "+", std::ranges::count(entry, '+'));
 }
 
 Words launcher_of(Study const& study, std::size_t ranks) {
@@ -132,45 +133,37 @@ Words or_unsaid(Words const& list) { return list.empty() ? Words{""} : list; }
 
 }  // namespace
 
-std::vector<std::string> const& keys() {
-  static Words const all{"name",   "apps",   "sizes",   "sizes_per_rank", "ranks",   "variants",
-                         "spaces", "dtypes", "repeats", "options",        "launcher"};
-  return all;
-}
-
 std::vector<Preset> const& presets() {
+  std::size_t const one = 1;
+  Words const of_ranks{"dot", "prefix_sum", "conv2d", "transpose"};
   static std::vector<Preset> const all{
-      {"quick", "map, dot and prefix_sum on 2^16, 2^20 and 2^22 elements: takes about a minute"},
-      {"strong", "2^26 elements on 1, 2 and 4 ranks: dot, prefix_sum, conv2d and transpose"},
-      {"weak", "2^24 elements per rank on 1, 2 and 4 ranks: the mini-apps of strong"},
-      {"sizes", "map, dot, prefix_sum and softmax from 2^16 to 2^28 elements, all variants"},
-      {"variants", "all variants of every mini-app on 2^24 elements"}};
+      {"map, dot and prefix_sum on 2^16, 2^20 and 2^22 elements: takes about a minute",
+       {.name = "quick",
+        .apps = {"map+dot+prefix_sum"},
+        .sizes = {one << 16, one << 20, one << 22},
+        .options = {"--max-time", "0.1"}}},
+      {"2^26 elements on 1, 2 and 4 ranks: dot, prefix_sum, conv2d and transpose",
+       {.name = "strong", .apps = of_ranks, .sizes = {one << 26}, .ranks = {1, 2, 4}, .variants = {"distributed"}}},
+      {"2^24 elements per rank on 1, 2 and 4 ranks: the mini-apps of strong",
+       {.name = "weak",
+        .apps = of_ranks,
+        .sizes = {one << 24},
+        .sizes_per_rank = true,
+        .ranks = {1, 2, 4},
+        .variants = {"distributed"}}},
+      {"map, dot, prefix_sum and softmax from 2^16 to 2^28 elements, all variants",
+       {.name = "sizes",
+        .apps = {"map", "dot", "prefix_sum", "softmax"},
+        .sizes = {one << 16, one << 20, one << 24, one << 28}}},
+      {"all variants of every mini-app on 2^24 elements", {.name = "variants"}}};
   return all;
 }
 
 Study preset(std::string const& name) {
-  Study study;
-  study.name = name;
-  std::size_t const one = 1;
-  if (name == "strong" || name == "weak") {
-    study.apps = {"dot", "prefix_sum", "conv2d", "transpose"};
-    study.sizes_per_rank = name == "weak";
-    study.sizes = {name == "weak" ? one << 24 : one << 26};
-    study.ranks = {1, 2, 4};
-    study.variants = {"distributed"};
-  } else if (name == "quick") {
-    study.apps = {"map+dot+prefix_sum"};
-    study.sizes = {one << 16, one << 20, one << 22};
-    study.options = {"--max-time", "0.1"};
-  } else if (name == "sizes") {
-    study.apps = {"map", "dot", "prefix_sum", "softmax"};
-    study.sizes = {one << 16, one << 20, one << 24, one << 28};
-  } else if (name != "variants") {
-    Words names;
-    for (Preset const& known : presets()) names.emplace_back(known.name);
-    throw UserError(unknown_name("preset", name, names));
-  }
-  return study;
+  Words names;
+  for (Preset const& known : presets()) names.push_back(known.study.name);
+  check_name("preset", name, names);
+  return std::ranges::find(presets(), name, [](Preset const& known) { return known.study.name; })->study;
 }
 
 void set(Study& study, std::string_view key, std::string const& text, std::string const& where) {
@@ -222,16 +215,16 @@ std::vector<Step> steps_of(Study const& study) {
       static_cast<double>(or_unsaid(study.variants).size() * or_unsaid(study.spaces).size() *
                           or_unsaid(study.dtypes).size());
   if (count > static_cast<double>(most_steps)) {
-    throw UserError("the study has " + std::to_string(static_cast<std::size_t>(count)) + " launches (at most " +
-                    std::to_string(most_steps) + "); join names with +, or split the study");
+    throw UserError(concat("the study has ", static_cast<std::size_t>(count), " launches (at most ", most_steps,
+                           "); join names with +, or split the study"));
   }
   std::vector<Step> once;
   for (std::string const& app : study.apps) {
     for (std::size_t const size : study.sizes) {
       for (std::size_t const ranks : study.ranks) {
         if (study.sizes_per_rank && size > std::numeric_limits<std::int64_t>::max() / ranks) {
-          throw UserError("size " + std::to_string(size) + " on each of " + std::to_string(ranks) +
-                          " ranks (together more than 2^63 - 1 elements); choose a smaller size");
+          throw UserError(concat("size ", size, " on each of ", ranks,
+                                 " ranks (together more than 2^63 - 1 elements); choose a smaller size"));
         }
         for (std::string const& variant : or_unsaid(study.variants)) {
           for (std::string const& space : or_unsaid(study.spaces)) {
@@ -240,8 +233,8 @@ std::vector<Step> steps_of(Study const& study) {
               step.ranks = ranks;
               step.launcher = launcher_of(study, ranks);
               step.apps = joined_with(app, ',');
-              step.name = short_entry(app) + "-" + short_size(size) + (study.sizes_per_rank ? "-each" : "") + "-r" +
-                          std::to_string(ranks);
+              step.name =
+                  concat(short_entry(app), "-", short_size(size), study.sizes_per_rank ? "-each" : "", "-r", ranks);
               step.arguments = {study.sizes_per_rank ? "--size-per-rank" : "--size", size_text(size)};
               for (auto const& [option, entry] : {std::pair<std::string, std::string const&>{"--variant", variant},
                                                   {"--space", space},
@@ -301,7 +294,7 @@ std::vector<std::string> split_words(std::string_view text, std::string const& w
       inside = true;
     }
   }
-  if (quote != 0) bad(where, std::string(text), std::string("a quote ") + quote + " is not closed");
+  if (quote != 0) bad(where, std::string(text), concat("a quote ", quote, " is not closed"));
   if (inside) words.push_back(word);
   return words;
 }

@@ -3,19 +3,16 @@
 #include <tessera/study/run_suite.hpp>
 
 #include <algorithm>
-#include <iostream>
 #include <limits>
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
-#include <tessera/cli/sizes.hpp>
 #include <tessera/cli/sweeps.hpp>
 #include <tessera/report/table.hpp>
 #include <tessera/table/app.hpp>
 
 #include "../driver/task.hpp"
 #include "arguments.hpp"
-#include "commands.hpp"
 
 namespace tessera {
 
@@ -42,8 +39,7 @@ std::string suite_list(std::vector<App> const& apps) {
   std::size_t width = 0;
   for (App const& app : apps) width = std::max(width, app.info.name.size());
   auto const line = [&](std::string_view name, std::size_t count, std::string_view what, std::string_view summary) {
-    return padded(name, width) + (count < 10 ? "   " : "  ") + std::to_string(count) + std::string(what) +
-           std::string(summary) + "\n";
+    return concat(padded(name, width), count < 10 ? "   " : "  ", count, what, summary, "\n");
   };
   std::string text;
   for (App const& app : apps) text += line(app.info.name, app.variants.size(), " variants  ", app.info.summary);

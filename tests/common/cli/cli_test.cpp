@@ -13,7 +13,8 @@
 #include <tessera/cli/sweeps.hpp>
 #include <tessera/core/parameters.hpp>
 
-#include "../../common/src/driver/selection.hpp"
+#include "../../common/src/driver/plan.hpp"
+#include "../../common/src/driver/task.hpp"
 #include "fake_app.hpp"
 #include "fake_runtime.hpp"
 
@@ -245,12 +246,20 @@ TEST_F(SweepParsing, mistakes) {
                   "unknown option `--sweep`"));
 }
 
+TEST_F(Parsing, transport_is_one_name) {
+  EXPECT_EQ(parse({}).transport, "auto");
+  EXPECT_EQ(parse({"--transport", "staged"}).transport, "staged");
+  EXPECT_EQ(fails({"--transport", "all"}),
+            "unknown transport `all` (there are auto, staged, device, nccl); choose one of them");
+  EXPECT_TRUE(has(fails({"--transport", "auto,staged"}), "unknown transport `auto,staged`"));
+}
+
 TEST_F(Parsing, from_main) {
   char const* const argv[] = {"fake", "--size", "8", "--cold"};
-  Options const options = parse_options(app, 4, argv);
+  Options const options = parse(arguments_of(4, argv));
   EXPECT_EQ(options.sizes, Sizes{8});
   EXPECT_TRUE(options.sampling.cold);
-  EXPECT_EQ(parse_options(app, 0, nullptr).sizes, Sizes{default_size});
+  EXPECT_EQ(parse(arguments_of(0, nullptr)).sizes, Sizes{default_size});
 }
 
 TEST_F(Parsing, everything_given) {

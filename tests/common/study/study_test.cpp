@@ -74,8 +74,8 @@ TEST(Study, the_launcher_starts_the_ranks) {
 
 TEST(Study, presets) {
   for (Preset const& known : presets()) {
-    SCOPED_TRACE(known.name);
-    std::vector<Step> const steps = steps_of(preset(std::string(known.name)));
+    SCOPED_TRACE(known.study.name);
+    std::vector<Step> const steps = steps_of(preset(known.study.name));
     Words const names = names_of(steps);
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), steps.size());
     EXPECT_EQ(steps.back().repeat, 5u);

@@ -2,8 +2,10 @@
 /// \file
 /// Words of messages, and "did you mean": the names nearest to an unknown word.
 
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -12,14 +14,21 @@ namespace tessera {
 /// string alignment distance).
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// Returns at most `limit` of the `names` that `word` may stand for, best first: names at an edit distance of at most
+/// Returns at most three of the `names` that `word` may stand for, best first: names at an edit distance of at most
 /// 1; names with the same beginning, or within a third of the longer word's letters; names that contain the word. Empty
 /// if none is near.
-[[nodiscard]] std::vector<std::string> nearest(std::string_view word, std::vector<std::string> const& names,
-                                               std::size_t limit = 3);
+[[nodiscard]] std::vector<std::string> nearest(std::string_view word, std::vector<std::string> const& names);
 
 /// Returns "a, b, c".
 [[nodiscard]] std::string join(std::vector<std::string> const& words, std::string_view separator = ", ");
+
+/// Returns the parts as one text; whole numbers in decimal digits.
+template <class... Parts>
+[[nodiscard]] std::string concat(Parts const&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  return std::move(text).str();
+}
 
 /// Returns the text with control characters as \n, \t, \x1b, so that a message that quotes user input stays on one
 /// line.
@@ -41,6 +50,14 @@ inline constexpr std::size_t page_width = 100;
 /// has".
 [[nodiscard]] std::string unknown_name(std::string_view kind, std::string_view word,
                                        std::vector<std::string> const& names, std::string_view who_has = "there are");
+
+/// Throws the UserError of unknown_name() unless `word` is one of the names.
+void check_name(std::string_view kind, std::string_view word, std::vector<std::string> const& names,
+                std::string_view who_has = "there are");
+
+/// Throws UserError "bad value `text` for --option (why); what to do".
+[[noreturn]] void bad_value(std::string const& option, std::string_view text, std::string const& why,
+                            std::string const& what_to_do);
 
 /// Returns "did you mean `a` or `b`?" for the nearest names, or `otherwise` if none is near. `prefix` goes before each
 /// name.

@@ -88,7 +88,6 @@ struct Command {
 /// Parses a command line. Throws UserError for every error that can be detected without files, Runtime and data. If
 /// --help, --list or --version is given, nothing else is parsed.
 [[nodiscard]] Options parse_options(Command const& command, std::vector<std::string> const& arguments);
-[[nodiscard]] Options parse_options(App const& app, int argc, char const* const* argv);
 
 /// Parses "PEAK,BANDWIDTH" in operations and bytes per second: one peak for all dtypes, one bandwidth for copying and
 /// reading. The other roofs stay unknown. Throws UserError if the text is not two positive numbers; `option` names the

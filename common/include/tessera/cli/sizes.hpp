@@ -1,11 +1,13 @@
 #pragma once
 /// \file
-/// Lists as users write them: names as `a,b`; sizes as `1k,2^20,16M` and `2^20:2^26`.
+/// Lists and numbers as users write them: names as `a,b`; sizes as `1k,2^20,16M` and `2^20:2^26`.
 
+#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace tessera {
@@ -25,6 +27,15 @@ namespace tessera {
 
 /// Returns one such number, or nothing if the text is not one.
 [[nodiscard]] std::optional<std::size_t> one_size(std::string_view text);
+
+/// Returns the whole text as a number, or nothing.
+template <class T>
+[[nodiscard]] std::optional<T> to_number(std::string_view text) {
+  T value{};
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 /// Returns a size as an option takes it: "2^24", "1000".
 [[nodiscard]] std::string size_text(std::size_t size);

@@ -18,7 +18,7 @@ class Baseline {
  public:
   /// Reads the report at `path`. Throws UserError if the file does not exist or is not a report with this schema. Also
   /// throws if the report is from another `version` of Tessera or a run on several ranks, or if no row was timed.
-  Baseline(std::string path, std::string const& version);
+  Baseline(std::string const& path, std::string const& version);
 
   /// A row of one rank.
   struct Row {
@@ -41,7 +41,6 @@ class Baseline {
   /// the case, noisy rows last. Returns nothing if there is no row at all.
   [[nodiscard]] std::optional<Row> find(Wanted const& wanted) const;
 
-  [[nodiscard]] std::string const& path() const { return path_; }
   /// Returns one sentence per difference between the baseline's build and `build`.
   [[nodiscard]] std::vector<std::string> differences(Facts const& build) const;
   /// The same for an execution space; empty if there is no difference.
@@ -55,7 +54,6 @@ class Baseline {
     bool cold = false;
   };
 
-  std::string path_;
   Facts build_;
   std::map<std::string, std::string> devices_;  // by space
   std::vector<Known> rows_;

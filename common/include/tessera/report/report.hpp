@@ -106,8 +106,9 @@ struct RowReport {
   double speedup = unknown;
   bool noisy_speedup = false;  ///< this row or the first variant's row is noisy
 
-  /// Returns the median of the samples, in seconds per launch; unknown without samples.
-  [[nodiscard]] double seconds() const;
+  /// Returns the summary of the samples, in seconds per launch; unknown without samples.
+  [[nodiscard]] Statistics times() const;
+  [[nodiscard]] double seconds() const { return times().median; }
   /// True if the samples are too far apart for a reliable median: see noisy_ratio.
   [[nodiscard]] bool noisy() const { return is_noisy(samples.seconds); }
   [[nodiscard]] double bytes_per_second() const { return bytes / seconds(); }

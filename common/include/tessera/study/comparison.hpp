@@ -73,7 +73,6 @@ struct LaunchRow {
 
 /// The rows of a launch, keyed by app, case, variant, space and ranks.
 struct Launch {
-  std::string path;
   /// The launch's command without its output files, and its ranks: launches with equal `asked` should have the same
   /// rows. A folder may contain launches of several commands, as the folder of a study does.
   std::string asked;

@@ -14,17 +14,17 @@ namespace tessera::study {
 /// The values that a study varies. Each entry of a list is a separate launch. An entry may join names with `+` to run
 /// them in one launch.
 struct Study {
-  std::string name;
+  std::string name = {};
   std::vector<std::string> apps{"all"};
   std::vector<std::size_t> sizes{std::size_t{1} << 24};
   bool sizes_per_rank = false;
   std::vector<std::size_t> ranks{1};
-  std::vector<std::string> variants;  ///< empty: not given, all
-  std::vector<std::string> spaces;
-  std::vector<std::string> dtypes;
-  std::size_t repeats = 5;           ///< `tessera compare` and medians over launches need five
-  std::vector<std::string> options;  ///< passed to every launch
-  std::string launcher;              ///< "srun -n {ranks}"; empty: mpirun, or no launcher for one rank
+  std::vector<std::string> variants = {};  ///< empty: not given, all
+  std::vector<std::string> spaces = {};
+  std::vector<std::string> dtypes = {};
+  std::size_t repeats = 5;                ///< `tessera compare` and medians over launches need five
+  std::vector<std::string> options = {};  ///< passed to every launch
+  std::string launcher = {};              ///< "srun -n {ranks}"; empty: mpirun, or no launcher for one rank
 };
 
 /// One launch.
@@ -37,10 +37,10 @@ struct Step {
   std::size_t repeat = 0;
 };
 
-/// Names of the studies that need no file, with a description of each.
+/// The studies that need no file, with a description of each.
 struct Preset {
-  std::string_view name;
   std::string_view summary;
+  Study study;
 };
 [[nodiscard]] std::vector<Preset> const& presets();
 [[nodiscard]] Study preset(std::string const& name);
@@ -50,9 +50,6 @@ struct Preset {
 
 /// Replaces a list or a number by an option's value: set(study, "ranks", "1,2,4", "--ranks"). Throws UserError.
 void set(Study& study, std::string_view key, std::string const& text, std::string const& where);
-
-/// Returns the keys that set() and a study file accept.
-[[nodiscard]] std::vector<std::string> const& keys();
 
 /// Returns the launches in execution order: repeat by repeat, every second repeat in reverse order, so that drift
 /// affects all launches alike. Throws UserError if a size overflows, a step occurs twice, or there are too many
