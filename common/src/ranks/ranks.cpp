@@ -281,7 +281,7 @@ void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> cons
 
 void Exchange::begin(std::vector<Message> const& sent, std::vector<Message> const& received) {
   if (ranks_.count() == 1) return copy_to_itself(sent, received);
-  Timed const timed(ranks_, bytes_to_others(sent), messages_to_others(sent));
+  Timed const timed(ranks_, bytes_to_others(sent, ranks_.rank()), messages_to_others(sent, ranks_.rank()));
   begin_messages(sent, received, ranks_.communicator_->world, requests_->all);
 }
 
@@ -291,47 +291,45 @@ void Exchange::wait() {
   end_messages(requests_->all);
 }
 
-std::size_t Exchange::begin_blocks(std::vector<Message> const& sent, std::vector<Message> const& received,
-                                   std::size_t longest) {
+void Exchange::in_blocks(std::vector<Message> const& sent, std::vector<Message> const& received, std::size_t longest,
+                         std::function<void(std::size_t)> const& ready,
+                         std::function<void(MessageBlock const&)> const& arrived) {
+  Timed const timed(ranks_, bytes_to_others(sent, ranks_.rank()), messages_to_others(sent, ranks_.rank()));
   Ranks::Requests& of = *requests_;
   blocks_of(received, longest, of.in);
   blocks_of(sent, longest, of.out);
   of.all.assign(of.in.size(), MPI_REQUEST_NULL);
   of.sending.assign(of.out.size(), MPI_REQUEST_NULL);
   of.done.resize(of.in.size());
+  auto const begin_block = [&](auto const& call, Message const& message, MessageBlock const& block,
+                               MPI_Request& request) {
+    call(static_cast<unsigned char*>(message.data) + block.begin, static_cast<int>(block.end - block.begin), MPI_BYTE,
+         message.rank, tag, ranks_.communicator_->world, &request);
+  };
   for (std::size_t k = 0; k < of.in.size(); ++k) {
-    Message const& message = received[of.in[k].message];
-    MPI_Irecv(static_cast<unsigned char*>(message.data) + of.in[k].begin,
-              static_cast<int>(of.in[k].end - of.in[k].begin), MPI_BYTE, message.rank, tag, ranks_.communicator_->world,
-              &of.all[k]);
+    begin_block(MPI_Irecv, received[of.in[k].message], of.in[k], of.all[k]);
   }
-  return of.in.size();
+  std::size_t missing = of.in.size();
+  auto const hand_on = [&](auto const& complete) {
+    int count = 0;
+    complete(static_cast<int>(of.all.size()), of.all.data(), &count, of.done.data(), MPI_STATUSES_IGNORE);
+    if (count == MPI_UNDEFINED) return;
+    auto const done = std::span<int const>(of.done).first(static_cast<std::size_t>(count));
+    for (int const k : done) arrived(of.in[static_cast<std::size_t>(k)]);
+    missing -= done.size();
+  };
+  for (std::size_t k = 0; k < of.out.size(); ++k) {
+    ready(k);
+    begin_block(MPI_Isend, sent[of.out[k].message], of.out[k], of.sending[k]);
+    if (missing > 0) hand_on(MPI_Testsome);  // all blocks that have arrived by now
+  }
+  while (missing > 0) hand_on(MPI_Waitsome);  // at least one; NOLINT(bugprone-infinite-loop): hand_on() counts down
+  end_messages(of.sending);
+  of.all.clear();
 }
 
 std::size_t Exchange::sent_blocks() const { return requests_->out.size(); }
 MessageBlock Exchange::sent_block(std::size_t k) const { return requests_->out[k]; }
-
-void Exchange::send_block(std::size_t k, std::vector<Message> const& sent) {
-  MessageBlock const& block = requests_->out[k];
-  Message const& message = sent[block.message];
-  MPI_Isend(static_cast<unsigned char*>(message.data) + block.begin, static_cast<int>(block.end - block.begin),
-            MPI_BYTE, message.rank, tag, ranks_.communicator_->world, &requests_->sending[k]);
-}
-
-std::span<int const> Exchange::done_blocks(bool waits) {
-  Ranks::Requests& of = *requests_;
-  int count = 0;
-  (waits ? MPI_Waitsome : MPI_Testsome)(static_cast<int>(of.all.size()), of.all.data(), &count, of.done.data(),
-                                        MPI_STATUSES_IGNORE);
-  return std::span<int const>(of.done.data(), count == MPI_UNDEFINED ? 0 : static_cast<std::size_t>(count));
-}
-
-MessageBlock Exchange::received_block(int k) const { return requests_->in[static_cast<std::size_t>(k)]; }
-
-void Exchange::end_blocks() {
-  end_messages(requests_->sending);
-  requests_->all.clear();
-}
 
 #ifdef TESSERA_HAVE_NCCL
 
@@ -354,7 +352,7 @@ void Exchange::enqueue_on_gpus(std::vector<Message> const& sent, std::vector<Mes
     MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, ranks_.communicator_->world);
     check(ncclCommInitRank(&gpus, ranks_.count(), id, ranks_.rank()), "ncclCommInitRank");
   }
-  Timed const timed(ranks_, bytes_to_others(sent), messages_to_others(sent));
+  Timed const timed(ranks_, bytes_to_others(sent, ranks_.rank()), messages_to_others(sent, ranks_.rank()));
   auto* const on = static_cast<NcclStream>(stream);
   check(ncclGroupStart(), "ncclGroupStart");
   for (Message const& message : sent) {
@@ -364,13 +362,6 @@ void Exchange::enqueue_on_gpus(std::vector<Message> const& sent, std::vector<Mes
     if (message.bytes > 0) check(ncclRecv(message.data, message.bytes, ncclUint8, message.rank, gpus, on), "ncclRecv");
   }
   check(ncclGroupEnd(), "ncclGroupEnd");
-}
-
-#else
-
-bool has_nccl() { return false; }
-void Exchange::enqueue_on_gpus(std::vector<Message> const&, std::vector<Message> const&, void*) {
-  throw std::logic_error("a build without NCCL");
 }
 
 #endif
@@ -434,23 +425,23 @@ void Exchange::begin(std::vector<Message> const& sent, std::vector<Message> cons
   copy_to_itself(sent, received);
 }
 void Exchange::wait() {}
-std::size_t Exchange::begin_blocks(std::vector<Message> const& sent, std::vector<Message> const& received,
-                                   std::size_t) {
+void Exchange::in_blocks(std::vector<Message> const& sent, std::vector<Message> const& received, std::size_t,
+                         std::function<void(std::size_t)> const&, std::function<void(MessageBlock const&)> const&) {
   if (!sent.empty() || !received.empty()) throw std::logic_error("messages to other ranks, without MPI");
-  return 0;
 }
 std::size_t Exchange::sent_blocks() const { return 0; }
 MessageBlock Exchange::sent_block(std::size_t) const { return {}; }
-void Exchange::send_block(std::size_t, std::vector<Message> const&) {}
-std::span<int const> Exchange::done_blocks(bool) { return {}; }
-MessageBlock Exchange::received_block(int) const { return {}; }
-void Exchange::end_blocks() {}
+void Ranks::abort(int code) const { std::_Exit(code); }
+std::optional<bool> mpi_is_gpu_aware() { return false; }
+
+#endif
+
+#ifndef TESSERA_HAVE_NCCL
+
+bool has_nccl() { return false; }
 void Exchange::enqueue_on_gpus(std::vector<Message> const&, std::vector<Message> const&, void*) {
   throw std::logic_error("a build without NCCL");
 }
-void Ranks::abort(int code) const { std::_Exit(code); }
-bool has_nccl() { return false; }
-std::optional<bool> mpi_is_gpu_aware() { return false; }
 
 #endif
 
@@ -466,14 +457,10 @@ std::string_view name_of(Transport transport) {
 
 namespace {
 
-struct Chosen {
+struct {
   Transport on_hosts = Transport::host;
   Transport on_gpus = Transport::staged;
-};
-Chosen& chosen() {
-  static Chosen the_choice;
-  return the_choice;
-}
+} chosen;
 
 }  // namespace
 
@@ -494,10 +481,10 @@ void choose_transport(std::string_view word, bool shared_gpus) {
   Transport on_gpus = Transport::staged;
   if (word == "device" || (word == "auto" && aware.value_or(false))) on_gpus = Transport::device;
   if (word == "nccl" || (word == "auto" && has_nccl() && !shared_gpus)) on_gpus = Transport::nccl;
-  chosen() = {word == "staged" ? Transport::staged : Transport::host, on_gpus};
+  chosen = {word == "staged" ? Transport::staged : Transport::host, on_gpus};
 }
 
-Transport transport(bool gpu) { return gpu ? chosen().on_gpus : chosen().on_hosts; }
+Transport transport(bool gpu) { return gpu ? chosen.on_gpus : chosen.on_hosts; }
 
 Exchange::Exchange(Ranks const& ranks, std::size_t most)
     : ranks_(ranks), requests_(std::make_unique<Ranks::Requests>()) {
@@ -513,12 +500,5 @@ Exchange::Exchange(Ranks const& ranks, std::size_t most)
 }
 Exchange::Exchange(Exchange&& other) noexcept = default;
 Exchange::~Exchange() { wait(); }
-
-std::size_t Exchange::bytes_to_others(std::vector<Message> const& messages) const {
-  return ranks::bytes_to_others(messages, ranks_.rank());
-}
-std::uint64_t Exchange::messages_to_others(std::vector<Message> const& messages) const {
-  return ranks::messages_to_others(messages, ranks_.rank());
-}
 
 }  // namespace tessera::ranks

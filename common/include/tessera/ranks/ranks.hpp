@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -225,24 +226,9 @@ class Exchange {
   /// Executes the whole exchange in blocks of at most `longest` bytes (the same on all ranks), so that work before and
   /// after the transfer of a block overlaps with other transfers. Calls `ready(k)` before sent_block(k) is read, for 0
   /// .. sent_blocks() - 1 in order, and `arrived(block)` when a MessageBlock of a received message has been written.
-  template <class Ready, class Arrived>
   void in_blocks(std::vector<Message> const& sent, std::vector<Message> const& received, std::size_t longest,
-                 Ready const& ready, Arrived const& arrived) {
-    Timed const timed(ranks_, bytes_to_others(sent), messages_to_others(sent));
-    std::size_t missing = begin_blocks(sent, received, longest);
-    auto const hand_on = [&](bool waits) {
-      std::span<int const> const done = done_blocks(waits);
-      for (int const k : done) arrived(received_block(k));
-      missing -= done.size();
-    };
-    for (std::size_t k = 0; k < sent_blocks(); ++k) {
-      ready(k);
-      send_block(k, sent);
-      if (missing > 0) hand_on(false);  // all blocks that have arrived by now
-    }
-    while (missing > 0) hand_on(true);  // at least one; NOLINT(bugprone-infinite-loop): hand_on() counts down
-    end_blocks();
-  }
+                 std::function<void(std::size_t)> const& ready,
+                 std::function<void(MessageBlock const&)> const& arrived);
 
   [[nodiscard]] std::size_t sent_blocks() const;
   [[nodiscard]] MessageBlock sent_block(std::size_t k) const;
@@ -252,16 +238,6 @@ class Exchange {
   void enqueue_on_gpus(std::vector<Message> const& sent, std::vector<Message> const& received, void* stream);
 
  private:
-  [[nodiscard]] std::size_t bytes_to_others(std::vector<Message> const& messages) const;
-  [[nodiscard]] std::uint64_t messages_to_others(std::vector<Message> const& messages) const;
-  // Begins to receive. Returns the number of blocks that will arrive.
-  [[nodiscard]] std::size_t begin_blocks(std::vector<Message> const& sent, std::vector<Message> const& received,
-                                         std::size_t longest);
-  void send_block(std::size_t k, std::vector<Message> const& sent);
-  [[nodiscard]] std::span<int const> done_blocks(bool waits);
-  [[nodiscard]] MessageBlock received_block(int k) const;
-  void end_blocks();
-
   Ranks const& ranks_;
   std::unique_ptr<Ranks::Requests> requests_;
 };
