@@ -2,6 +2,7 @@
 /// \file
 /// The distribution of n consecutive items over ranks: one block per rank, in the order of the ranks.
 
+#include <algorithm>
 #include <cstddef>
 
 namespace tessera::ranks {
@@ -13,6 +14,12 @@ struct Block {
   [[nodiscard]] constexpr std::size_t size() const { return end - begin; }
   friend constexpr bool operator==(Block const&, Block const&) = default;
 };
+
+/// Returns the indices that both ranges have. If there are none, the result is an empty range within `a` or at its end.
+[[nodiscard]] constexpr Block common(Block a, Block b) {
+  std::size_t const begin = std::clamp(b.begin, a.begin, a.end);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
 
 /// Returns the block of `rank` of `count` ranks. Block sizes differ by at most one, the larger blocks first. If there
 /// are fewer items than ranks, the last blocks are empty.

@@ -40,7 +40,7 @@ class CutSegments {
         own_(ranks.block(n)),
         head_(cut(own_.begin, n, segment, own_.size() > 0)),
         tail_(cut(own_.end, n, segment, own_.size() > 0 && own_.end / segment * segment >= own_.begin)),
-        whole_(between(own_, head_.size() > 0 ? head_.end : own_.begin, tail_.size() > 0 ? tail_.begin : own_.end)),
+        whole_(common(own_, {head_.size() > 0 ? head_.end : own_.begin, tail_.size() > 0 ? tail_.begin : own_.end})),
         label_(label + ": elements for other ranks"),
         in_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::strip"), head_.size() + tail_.size()),
         out_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::of_strip"), in_.size()),
@@ -60,7 +60,7 @@ class CutSegments {
   /// Copies the rank's elements that other ranks need, and the strip's own elements. Waits until they are on the host.
   void begin(Exec const& exec, T const* own) const {
     each_cut([&](Block segment, std::size_t at) {
-      Block const kept = between(own_, segment.begin, segment.end);
+      Block const kept = common(own_, segment);
       Kokkos::deep_copy(exec, part(in_, at + kept.begin - segment.begin, kept.size()),
                         elements(own + (kept.begin - own_.begin), kept.size()));
     });
@@ -88,7 +88,7 @@ class CutSegments {
   /// Enqueues the copy of the own elements' results from out() to the rank's results.
   void keep(Exec const& exec, T* results) const {
     each_cut([&](Block segment, std::size_t at) {
-      Block const kept = between(own_, segment.begin, segment.end);
+      Block const kept = common(own_, segment);
       Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged> const to(results + (kept.begin - own_.begin), kept.size());
       Kokkos::deep_copy(exec, to, part(out_, at + kept.begin - segment.begin, kept.size()));
     });
@@ -101,11 +101,6 @@ class CutSegments {
     if (!is_there || end % segment == 0 || end == n) return {end, end};
     std::size_t const begin = end / segment * segment;
     return {begin, std::min(n, begin + segment)};
-  }
-  // Returns the intersection of the block with [begin, end); may be empty.
-  [[nodiscard]] static Block between(Block block, std::size_t begin, std::size_t end) {
-    std::size_t const first = std::min(std::max(block.begin, begin), block.end);
-    return {first, std::max(first, std::min(block.end, end))};
   }
   // Calls body(segment, offset of the segment in the strip).
   template <class Body>

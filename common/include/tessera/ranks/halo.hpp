@@ -70,10 +70,6 @@ class Halo {
  private:
   // Returns the rows of that rank including its halo.
   [[nodiscard]] Block wide(int rank) const { return with_halo(block_of(n_, ranks_.count(), rank), reach_, n_); }
-  [[nodiscard]] static Block common(Block a, Block b) {
-    std::size_t const begin = std::max(a.begin, b.begin);
-    return {begin, std::max(begin, std::min(a.end, b.end))};
-  }
   // `data` contains the rows from `first` on.
   void add(std::vector<Message>& messages, int rank, void* data, std::size_t first, Block rows) const {
     if (rows.size() * row_bytes_ == 0) return;

@@ -189,10 +189,6 @@ class RowsFromOwners {
     }
     return rows;
   }
-  [[nodiscard]] static Block common(Block a, Block b) {
-    std::size_t const begin = std::max(a.begin, b.begin);
-    return {begin, std::max(begin, std::min(a.end, b.end))};
-  }
   static void add(std::vector<Piece>& pieces, std::size_t rank, std::size_t at, std::size_t rows) {
     if (rows > 0) pieces.push_back({static_cast<int>(rank), at, rows});
   }

@@ -8,7 +8,6 @@
 /// Example, two runs per rank, 3 places on each of 2 ranks: 3 1, 7 | 2, 8 9 -> 3 1 2 | 7 8 9. Rank 1's first run begins
 /// at place 2, which rank 0 owns; rank 0's second run begins at place 3, behind all first runs.
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -74,10 +73,6 @@ class RunsToPlaces {
   // `data` contains the elements of the places from `first` on.
   static void add(std::vector<Message>& messages, int rank, T* data, std::size_t first, Block places) {
     if (places.size() > 0) messages.push_back({rank, data + (places.begin - first), places.size() * sizeof(T)});
-  }
-  [[nodiscard]] static Block common(Block a, Block b) {
-    std::size_t const begin = std::max(a.begin, b.begin);
-    return {begin, std::max(begin, std::min(a.end, b.end))};
   }
 
   Ranks const& ranks_;
