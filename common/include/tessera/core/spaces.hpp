@@ -24,6 +24,12 @@ using Array = Kokkos::View<DataType, Kokkos::LayoutRight, Memory>;
 template <class DataType, ExecutionSpace Exec>
 using ArrayOn = Array<DataType, typename Exec::memory_space>;
 
+/// Returns an array of n elements in memory that is owned elsewhere.
+template <class Memory, class T>
+[[nodiscard]] auto unmanaged(T* data, std::size_t n) {
+  return Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged>(data, n);
+}
+
 /// Returns the policy of a flat loop over [0, n). It names the index type: Kokkos' default has 32 bits on a GPU.
 template <class Index = std::size_t, ExecutionSpace Exec>
 [[nodiscard]] Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>> over(Exec const& exec, std::integral auto n) {

@@ -47,10 +47,10 @@ class AllGatherRows {
   /// \param own the rank's rows, in memory of Exec. Work that was enqueued on `exec` before the call is completed
   ///   first.
   void operator()(Exec const& exec, T const* own) {
-    using Rows = Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged>;
-    using OwnRows = Kokkos::View<T const*, Memory, Kokkos::MemoryUnmanaged>;
     std::size_t const size = own_.size() * row_;
-    if (size > 0) Kokkos::deep_copy(exec, Rows(all_.data() + own_.begin * row_, size), OwnRows(own, size));
+    if (size > 0) {
+      Kokkos::deep_copy(exec, unmanaged<Memory>(all_.data() + own_.begin * row_, size), unmanaged<Memory>(own, size));
+    }
     bulk_(exec, sent_, received_);
   }
 

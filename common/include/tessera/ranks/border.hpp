@@ -93,15 +93,16 @@ class Border {
   void keep(Exec const& exec, T* results) const {
     if (rows_ == 0) return;
     side().fence(made_);
-    Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged> const to(results + border(), rows_ * row_);
-    Kokkos::deep_copy(exec, to, strip(out_, is_behind_ ? 0 : got_, rows_));
+    Kokkos::deep_copy(exec, elements(results + border(), rows_), strip(out_, is_behind_ ? 0 : got_, rows_));
   }
 
  private:
   // Returns the offset of the border in the rank's elements.
   [[nodiscard]] std::size_t border() const { return is_behind_ ? (own_.size() - rows_) * row_ : 0; }
-  using Elements = Kokkos::View<T const*, Memory, Kokkos::MemoryUnmanaged>;
-  [[nodiscard]] Elements elements(T const* from, std::size_t rows) const { return Elements(from, rows * row_); }
+  template <class Element>
+  [[nodiscard]] auto elements(Element* from, std::size_t rows) const {
+    return unmanaged<Memory>(from, rows * row_);
+  }
   [[nodiscard]] Array<T*, Memory> strip(Array<T*, Memory> const& all, std::size_t first, std::size_t rows) const {
     return Kokkos::subview(all, std::pair(first * row_, (first + rows) * row_));
   }

@@ -100,15 +100,12 @@ class Bulk {
 
  private:
   using Memory = typename Exec::memory_space;
-  using OnHost = Kokkos::View<unsigned char*, Kokkos::SharedHostPinnedSpace>;
-  using HostPart = Kokkos::View<unsigned char*, Kokkos::SharedHostPinnedSpace, Kokkos::MemoryUnmanaged>;
-  using Part = Kokkos::View<unsigned char*, Memory, Kokkos::MemoryUnmanaged>;
+  using Pinned = Kokkos::SharedHostPinnedSpace;
+  using OnHost = Kokkos::View<unsigned char*, Pinned>;
 
-  [[nodiscard]] static Part part(Message const& message, std::size_t begin, std::size_t end) {
-    return Part(static_cast<unsigned char*>(message.data) + begin, end - begin);
-  }
-  [[nodiscard]] static HostPart host_part(Message const& message, std::size_t begin, std::size_t end) {
-    return HostPart(static_cast<unsigned char*>(message.data) + begin, end - begin);
+  template <class Space = Memory>
+  [[nodiscard]] static auto part(Message const& message, std::size_t begin, std::size_t end) {
+    return unmanaged<Space>(static_cast<unsigned char*>(message.data) + begin, end - begin);
   }
 
   [[nodiscard]] static auto stream_of(Exec const& exec) {
@@ -167,7 +164,7 @@ class Bulk {
     place(in_, memory_in_, host_in_);
     auto const fetch = [&](std::size_t k) {
       auto const& [i, begin, end] = exchange_.sent_block(k);
-      Kokkos::deep_copy(sides_[k % 2].exec(), host_part(host_out_[i], begin, end), part(out_[i], begin, end));
+      Kokkos::deep_copy(sides_[k % 2].exec(), part<Pinned>(host_out_[i], begin, end), part(out_[i], begin, end));
     };
     auto const ready = [&](std::size_t k) {
       if (k == 0) fetch(0);
@@ -176,7 +173,7 @@ class Bulk {
     };
     auto const arrived = [&](MessageBlock const& one) {
       Kokkos::deep_copy(sides_[2].exec(), part(in_[one.message], one.begin, one.end),
-                        host_part(host_in_[one.message], one.begin, one.end));
+                        part<Pinned>(host_in_[one.message], one.begin, one.end));
     };
     exchange_.in_blocks(host_out_, host_in_, block, ready, arrived);
     sides_[2].exec().fence(received_);

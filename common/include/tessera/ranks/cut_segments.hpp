@@ -62,11 +62,11 @@ class CutSegments {
     each_cut([&](Block segment, std::size_t at) {
       Block const kept = common(own_, segment);
       Kokkos::deep_copy(exec, part(in_, at + kept.begin - segment.begin, kept.size()),
-                        elements(own + (kept.begin - own_.begin), kept.size()));
+                        unmanaged<Memory>(own + (kept.begin - own_.begin), kept.size()));
     });
     if (first_.size() + last_.size() == 0) return;
-    Kokkos::deep_copy(exec, first_, elements(own, first_.size()));
-    Kokkos::deep_copy(exec, last_, elements(own + own_.size() - last_.size(), last_.size()));
+    Kokkos::deep_copy(exec, first_, unmanaged<Memory>(own, first_.size()));
+    Kokkos::deep_copy(exec, last_, unmanaged<Memory>(own + own_.size() - last_.size(), last_.size()));
     exec.fence(label_);
   }
 
@@ -89,8 +89,8 @@ class CutSegments {
   void keep(Exec const& exec, T* results) const {
     each_cut([&](Block segment, std::size_t at) {
       Block const kept = common(own_, segment);
-      Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged> const to(results + (kept.begin - own_.begin), kept.size());
-      Kokkos::deep_copy(exec, to, part(out_, at + kept.begin - segment.begin, kept.size()));
+      Kokkos::deep_copy(exec, unmanaged<Memory>(results + (kept.begin - own_.begin), kept.size()),
+                        part(out_, at + kept.begin - segment.begin, kept.size()));
     });
   }
 
@@ -108,8 +108,6 @@ class CutSegments {
     if (head_.size() > 0) body(head_, 0);
     if (tail_.size() > 0) body(tail_, head_.size());
   }
-  using Elements = Kokkos::View<T const*, Memory, Kokkos::MemoryUnmanaged>;
-  [[nodiscard]] static Elements elements(T const* from, std::size_t count) { return Elements(from, count); }
   template <class View>
   [[nodiscard]] static View part(View const& all, std::size_t first, std::size_t count) {
     return Kokkos::subview(all, std::pair(first, first + count));

@@ -56,13 +56,12 @@ class OrderedAllReduce {
   /// `values` [n], in memory of Exec: on entry the rank's values, on return the sums. Integers wrap. Count - 1
   /// additions per element.
   void operator()(Exec const& exec, T* values) {
-    Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged> const all(values, given_.size());
+    auto const all = unmanaged<Memory>(values, given_.size());
     Kokkos::deep_copy(exec, given_, all);
     to_owners_(exec);
     detail::sum_in_order<Exec, T>(label_, exec, parts_.data(), count_, own_, sums_.data());
     to_all_(exec, sums_.data());
-    Kokkos::View<T const*, Memory, Kokkos::MemoryUnmanaged> const sums(to_all_.all().data(), given_.size());
-    Kokkos::deep_copy(exec, all, sums);
+    Kokkos::deep_copy(exec, all, unmanaged<Memory>(to_all_.all().data(), given_.size()));
   }
 
  private:
