@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -24,8 +23,6 @@ constexpr unsigned char guard_pattern = 0xA5;
 
 template <class Memory>
 using Bytes = Kokkos::View<unsigned char*, Memory>;
-template <class Byte, class Memory>
-using Unmanaged = Kokkos::View<Byte*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
 template <class Memory>
 constexpr bool on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible;
@@ -49,7 +46,6 @@ void copy_on_host(void* to, void const* from, std::size_t bytes) {
   });
 }
 
-#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
 using Pinned = Bytes<Kokkos::SharedHostPinnedSpace>;
 constexpr std::size_t pinned_bytes = std::size_t{1} << 26;
 
@@ -63,31 +59,40 @@ Pinned& pinned_block() {
   }
   return block;
 }
-#endif
 
 // Copies between host memory and memory that the host cannot access. Large copies go through pinned memory, which all
 // cores fill or empty.
 template <bool ToHost, class To, class From>
 void copy_across(To const& to, From const& from) {
-#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
   std::size_t const bytes = to.extent(0);
-  if (bytes > pinned_bytes / 16) {
-    Pinned const pinned = pinned_block();
-    for (std::size_t begin = 0; begin < bytes; begin += pinned_bytes) {
-      std::pair const range(begin, std::min(bytes, begin + pinned_bytes));
-      auto const piece = Kokkos::subview(pinned, std::pair(std::size_t{0}, range.second - range.first));
-      if constexpr (ToHost) {
-        Kokkos::deep_copy(piece, Kokkos::subview(from, range));
-        copy_on_host(to.data() + begin, piece.data(), piece.extent(0));
-      } else {
-        copy_on_host(piece.data(), from.data() + begin, piece.extent(0));
-        Kokkos::deep_copy(Kokkos::subview(to, range), piece);
-      }
+  if (bytes <= pinned_bytes / 16) return Kokkos::deep_copy(to, from);
+  Pinned const pinned = pinned_block();
+  for (std::size_t begin = 0; begin < bytes; begin += pinned_bytes) {
+    std::pair const range(begin, std::min(bytes, begin + pinned_bytes));
+    auto const piece = Kokkos::subview(pinned, std::pair(std::size_t{0}, range.second - range.first));
+    if constexpr (ToHost) {
+      Kokkos::deep_copy(piece, Kokkos::subview(from, range));
+      copy_on_host(to.data() + begin, piece.data(), piece.extent(0));
+    } else {
+      copy_on_host(piece.data(), from.data() + begin, piece.extent(0));
+      Kokkos::deep_copy(Kokkos::subview(to, range), piece);
     }
-    return;
   }
-#endif
-  Kokkos::deep_copy(to, from);
+}
+
+template <bool ToHost>
+void copy_bytes(std::string_view space, void* to, void const* from, std::size_t bytes) {
+  in_space(space, [&]<class Exec>() {
+    using Memory = typename Exec::memory_space;
+    if constexpr (on_host<Memory>) {
+      copy_on_host(to, from, bytes);
+    } else {
+      using To = std::conditional_t<ToHost, Kokkos::HostSpace, Memory>;
+      using From = std::conditional_t<ToHost, Memory, Kokkos::HostSpace>;
+      copy_across<ToHost>(unmanaged<To>(static_cast<unsigned char*>(to), bytes),
+                          unmanaged<From>(static_cast<unsigned char const*>(from), bytes));
+    }
+  });
 }
 
 // Counts the words that differ. Bits are compared, so that -0 differs from +0, and a NaN equals the same NaN.
@@ -98,17 +103,6 @@ struct Differing {
 
   KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& count) const { count += one[i] == other[i] ? 0 : 1; }
 };
-
-bool same_on_host(void const* one, void const* other, std::size_t bytes) {
-  std::atomic<bool> same = true;
-  for_blocks(bytes, std::size_t{1} << 22, [&](std::size_t, std::size_t begin, std::size_t end) {
-    if (std::memcmp(static_cast<unsigned char const*>(one) + begin, static_cast<unsigned char const*>(other) + begin,
-                    end - begin) != 0) {
-      same = false;
-    }
-  });
-  return same;
-}
 
 // True if `bytes` bytes on a device are equal.
 template <class Exec, class Word>
@@ -198,28 +192,11 @@ std::shared_ptr<unsigned char> allocate_on_host(std::size_t bytes, std::string c
 }
 
 void copy_from_host(std::string_view space, void* to, void const* from, std::size_t bytes) {
-  in_space(space, [&]<class Exec>() {
-    using Memory = typename Exec::memory_space;
-    if constexpr (on_host<Memory>) {
-      copy_on_host(to, from, bytes);
-    } else {
-      copy_across<false>(
-          Unmanaged<unsigned char, Memory>(static_cast<unsigned char*>(to), bytes),
-          Unmanaged<unsigned char const, Kokkos::HostSpace>(static_cast<unsigned char const*>(from), bytes));
-    }
-  });
+  copy_bytes<false>(space, to, from, bytes);
 }
 
 void copy_to_host(std::string_view space, void* to, void const* from, std::size_t bytes) {
-  in_space(space, [&]<class Exec>() {
-    using Memory = typename Exec::memory_space;
-    if constexpr (on_host<Memory>) {
-      copy_on_host(to, from, bytes);
-    } else {
-      copy_across<true>(Unmanaged<unsigned char, Kokkos::HostSpace>(static_cast<unsigned char*>(to), bytes),
-                        Unmanaged<unsigned char const, Memory>(static_cast<unsigned char const*>(from), bytes));
-    }
-  });
+  copy_bytes<true>(space, to, from, bytes);
 }
 
 std::vector<std::shared_ptr<unsigned char>> host_memory_of(std::vector<FieldSpec> const& specs,
@@ -308,7 +285,7 @@ std::size_t GuardedFields::bytes(std::size_t field) const {
   return count_of(shapes_.at(field)) * size_of(specs_[field].dtype);
 }
 
-void* GuardedFields::data(std::size_t i) const { return blocks_.at(i).get() + guard_bytes; }
+unsigned char* GuardedFields::data(std::size_t i) const { return blocks_.at(i).get() + guard_bytes; }
 
 void GuardedFields::poison() {
   in_space(space_, [&]<class Exec>() {
@@ -327,24 +304,21 @@ void GuardedFields::poison() {
 }
 
 std::vector<HostField> GuardedFields::fetch(HostBuffers& buffers, std::vector<std::string> const& names) const {
-  std::vector<HostField> result;
-  for (std::size_t i = 0; i < blocks_.size(); ++i) check_guards(i);
+  check_guards();
+  std::vector<HostField> result = named_fields(specs_, shapes_, {});
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    if (!names.empty() && std::ranges::find(names, specs_[i].name) == names.end()) {
-      result.push_back({specs_[i].name, specs_[i].dtype, shapes_[i], nullptr});
-      continue;
-    }
+    if (!names.empty() && std::ranges::find(names, specs_[i].name) == names.end()) continue;
     std::shared_ptr<unsigned char> const to = buffers.take(bytes(i));
     copy_to_host(space_, to.get(), data(i), bytes(i));
-    result.push_back({specs_[i].name, specs_[i].dtype, shapes_[i], to});
+    result[i].data = to;
   }
   return result;
 }
 
 std::vector<HostField> GuardedFields::fetch_sample(
     std::function<std::vector<Stretch>(std::size_t)> const& choose) const {
+  check_guards();
   std::vector<HostField> result;
-  for (std::size_t i = 0; i < blocks_.size(); ++i) check_guards(i);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     std::vector<Stretch> const stretches = choose(count_of(shapes_[i]));
     std::size_t const size = size_of(specs_[i].dtype);
@@ -352,7 +326,7 @@ std::vector<HostField> GuardedFields::fetch_sample(
     std::size_t filled = 0;
     for (Stretch const& one : stretches) {
       std::size_t const length = (one.end - one.begin) * size;
-      copy_to_host(space_, to.get() + filled, static_cast<unsigned char const*>(data(i)) + one.begin * size, length);
+      copy_to_host(space_, to.get() + filled, data(i) + one.begin * size, length);
       filled += length;
     }
     result.push_back({specs_[i].name, specs_[i].dtype, {count_of(stretches)}, to});
@@ -374,9 +348,7 @@ bool GuardedFields::keep(Blocks& kept) const {
         if constexpr (on_host<Memory>) {
           copy_on_host(kept[i].get(), data(i), bytes(i));
         } else {
-          Kokkos::deep_copy(
-              Unmanaged<unsigned char, Memory>(kept[i].get(), bytes(i)),
-              Unmanaged<unsigned char const, Memory>(static_cast<unsigned char const*>(data(i)), bytes(i)));
+          Kokkos::deep_copy(unmanaged<Memory>(kept[i].get(), bytes(i)), unmanaged<Memory>(data(i), bytes(i)));
         }
       });
     }
@@ -389,12 +361,12 @@ bool GuardedFields::keep(Blocks& kept) const {
 
 bool GuardedFields::same_bits(Blocks const& kept) const {
   if (kept.size() != blocks_.size()) return false;
-  for (std::size_t i = 0; i < blocks_.size(); ++i) check_guards(i);
+  check_guards();
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     bool same = false;
     in_space(space_, [&]<class Exec>() {
       if constexpr (on_host<typename Exec::memory_space>) {
-        same = same_on_host(data(i), kept[i].get(), bytes(i));
+        same = same_bytes(data(i), kept[i].get(), bytes(i));
       } else {
         // An odd number of 16-bit floats is not a whole number of 4-byte words.
         same = bytes(i) % sizeof(std::uint32_t) == 0
@@ -407,15 +379,17 @@ bool GuardedFields::same_bits(Blocks const& kept) const {
   return true;
 }
 
-void GuardedFields::check_guards(std::size_t field) const {
+void GuardedFields::check_guards() const {
   std::array<unsigned char, guard_bytes> guard{};
-  for (std::size_t const begin : {std::size_t{0}, guard_bytes + bytes(field)}) {
-    copy_to_host(space_, guard.data(), blocks_.at(field).get() + begin, guard_bytes);
-    for (std::size_t i = 0; i < guard_bytes; ++i) {
-      if (guard[i] == guard_pattern) continue;
-      std::string const where = begin == 0 ? std::to_string(guard_bytes - i) + " bytes before the start"
-                                           : std::to_string(i) + " bytes past the end";
-      throw std::runtime_error("wrote outside of '" + specs_[field].name + "': " + where);
+  for (std::size_t field = 0; field < blocks_.size(); ++field) {
+    for (std::size_t const begin : {std::size_t{0}, guard_bytes + bytes(field)}) {
+      copy_to_host(space_, guard.data(), blocks_[field].get() + begin, guard_bytes);
+      for (std::size_t i = 0; i < guard_bytes; ++i) {
+        if (guard[i] == guard_pattern) continue;
+        std::string const where = begin == 0 ? std::to_string(guard_bytes - i) + " bytes before the start"
+                                             : std::to_string(i) + " bytes past the end";
+        throw std::runtime_error("wrote outside of '" + specs_[field].name + "': " + where);
+      }
     }
   }
 }

@@ -318,7 +318,7 @@ std::vector<unsigned char*> UntypedRun::allocate(UntypedCase const& problem_case
   std::vector<Shape> const shapes = problem_case.own_output_shapes();
   memory_ = std::make_unique<GuardedFields>(space_, problem_case.output_specs(), shapes);
   std::vector<unsigned char*> fields;
-  for (std::size_t i = 0; i < shapes.size(); ++i) fields.push_back(static_cast<unsigned char*>(memory_->data(i)));
+  for (std::size_t i = 0; i < shapes.size(); ++i) fields.push_back(memory_->data(i));
   return fields;
 }
 

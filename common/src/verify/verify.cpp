@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -479,13 +478,7 @@ bool same_bits(HostField const& a, HostField const& b) {
   if (a.dtype != b.dtype || a.shape != b.shape) return false;
   if (a.bytes() == 0) return true;
   if (a.data == nullptr || b.data == nullptr) return false;
-  std::atomic<bool> same = true;
-  for_blocks(a.bytes(), sizeof(double) * compared_at_once, [&](std::size_t, std::size_t begin, std::size_t end) {
-    auto const* const bytes = static_cast<unsigned char const*>(a.data.get());
-    auto const* const others = static_cast<unsigned char const*>(b.data.get());
-    if (same && std::memcmp(bytes + begin, others + begin, end - begin) != 0) same = false;
-  });
-  return same;
+  return same_bytes(a.data.get(), b.data.get(), a.bytes());
 }
 
 }  // namespace tessera

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -141,6 +142,17 @@ void for_blocks(std::size_t count, std::size_t block, Body const& body) {
   }
   BlockWatch::current() = watch;
   if (failure) std::rethrow_exception(failure);
+}
+
+/// True if two arrays in host memory have the same bytes. Compares on all cores.
+[[nodiscard]] inline bool same_bytes(void const* one, void const* other, std::size_t count) {
+  std::atomic<bool> same = true;
+  for_blocks(count, std::size_t{1} << 22, [&](std::size_t, std::size_t begin, std::size_t end) {
+    auto const* const bytes = static_cast<unsigned char const*>(one);
+    auto const* const others = static_cast<unsigned char const*>(other);
+    if (same && std::memcmp(bytes + begin, others + begin, end - begin) != 0) same = false;
+  });
+  return same;
 }
 
 }  // namespace tessera

@@ -86,7 +86,7 @@ class GuardedFields {
   GuardedFields(std::string_view space, std::vector<FieldSpec> specs, std::vector<Shape> shapes);
 
   /// Returns the beginning of field `i`, in the space's memory.
-  [[nodiscard]] void* data(std::size_t i) const;
+  [[nodiscard]] unsigned char* data(std::size_t i) const;
 
   /// Writes NaN (or the most negative integer) to all elements, and the pattern to the guards. Blocking.
   void poison();
@@ -108,7 +108,7 @@ class GuardedFields {
   [[nodiscard]] bool same_bits(Blocks const& kept) const;
 
  private:
-  void check_guards(std::size_t field) const;
+  void check_guards() const;
   [[nodiscard]] std::size_t bytes(std::size_t field) const;
 
   std::string space_;
