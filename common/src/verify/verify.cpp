@@ -87,37 +87,27 @@ Error error_of(double expected, double scale, double offset, double actual, Tole
   }
 }
 
-/// The result of comparing some of a field's elements. Tallies are merged in the order of the elements.
-struct Tally {
-  Coverage seen;
-  std::size_t wrong = 0;
-  std::size_t first_wrong = 0;
-  double expected = 0;  // at first_wrong
-  double actual = 0;
-  double worst = 0;
-  std::size_t worst_index = 0;
-
-  void merge(Tally const& later) {
-    if (wrong == 0) {
-      first_wrong = later.first_wrong;
-      expected = later.expected;
-      actual = later.actual;
-    }
-    wrong += later.wrong;
-    if (later.worst > worst) {
-      worst = later.worst;
-      worst_index = later.worst_index;
-    }
-    seen.merge(later.seen);
+/// Adds the verdict on the elements that follow. Verdicts are merged in the order of the elements.
+void merge(Verdict& all, Verdict const& later) {
+  if (all.wrong == 0) {
+    all.first_wrong = later.first_wrong;
+    all.expected = later.expected;
+    all.actual = later.actual;
   }
-};
+  all.wrong += later.wrong;
+  if (later.worst > all.worst) {
+    all.worst = later.worst;
+    all.worst_index = later.worst_index;
+  }
+  all.seen.merge(later.seen);
+}
 
 /// Compares elements begin .. end - 1. `scale` may be null: exact everywhere. `offset` may be null: no offset.
 template <class T, class Value>
-Tally compare(Value const* expected, double const* scale, double const* offset, T const* actual,
-              Tolerance const& tolerance, std::size_t begin, std::size_t end) {
-  Tally tally;
-  Coverage& seen = tally.seen;
+Verdict compare(Value const* expected, double const* scale, double const* offset, T const* actual,
+                Tolerance const& tolerance, std::size_t begin, std::size_t end) {
+  Verdict verdict;
+  Coverage& seen = verdict.seen;
   seen.count = end - begin;
   for (std::size_t i = begin; i < end; ++i) {
     double const element_scale = scale == nullptr ? 0 : scale[i];
@@ -130,18 +120,18 @@ Tally compare(Value const* expected, double const* scale, double const* offset, 
     auto const found = static_cast<double>(actual[i]);
     Error const error = error_of<T>(wanted, element_scale, element_offset, found, tolerance);
     if (!(error.size <= error.bound)) {  // so that NaN fails
-      if (tally.wrong == 0) {
-        tally.first_wrong = i;
-        tally.expected = wanted;
-        tally.actual = found;
+      if (verdict.wrong == 0) {
+        verdict.first_wrong = i;
+        verdict.expected = wanted;
+        verdict.actual = found;
       }
-      ++tally.wrong;
+      ++verdict.wrong;
     }
     // Divides only for a new worst error, because divisions are slow.
-    if (tally.worst < infinity && !(error.size <= tally.worst * error.bound)) {
+    if (verdict.worst < infinity && !(error.size <= verdict.worst * error.bound)) {
       double const ratio = error.size / error.bound;
-      tally.worst = std::isnan(ratio) ? infinity : ratio;
-      tally.worst_index = i;
+      verdict.worst = std::isnan(ratio) ? infinity : ratio;
+      verdict.worst_index = i;
     }
     double const magnitude = std::abs(wanted);
     if (magnitude < infinity) {
@@ -159,20 +149,6 @@ Tally compare(Value const* expected, double const* scale, double const* offset, 
       if (least < seen.least_bound * magnitude) seen.least_bound = least / magnitude;
     }
   }
-  return tally;
-}
-
-Verdict verdict_of(Tally const& tally) {
-  Verdict verdict;
-  verdict.passed = tally.wrong == 0;
-  verdict.seen = tally.seen;
-  verdict.seen.blind = tally.seen.unchecked > 0 && tally.seen.unchecked == tally.seen.count;
-  verdict.wrong = tally.wrong;
-  verdict.first_wrong = tally.first_wrong;
-  verdict.expected = tally.expected;
-  verdict.actual = tally.actual;
-  verdict.worst = tally.worst;
-  verdict.worst_index = tally.worst_index;
   return verdict;
 }
 
@@ -190,14 +166,16 @@ constexpr std::size_t compared_at_once = std::size_t{1} << 18;
 
 /// compare() of `count` elements on all cores, with the result of a serial loop.
 template <class T, class Value>
-Tally compare_all(Value const* expected, double const* scale, double const* offset, T const* actual,
-                  Tolerance const& tolerance, std::size_t count) {
-  std::vector<Tally> parts(blocks_in(count, compared_at_once));
+Verdict compare_all(Value const* expected, double const* scale, double const* offset, T const* actual,
+                    Tolerance const& tolerance, std::size_t count) {
+  std::vector<Verdict> parts(blocks_in(count, compared_at_once));
   for_blocks(count, compared_at_once, [&](std::size_t block, std::size_t begin, std::size_t end) {
     parts[block] = compare(expected, scale, offset, actual, tolerance, begin, end);
   });
-  Tally all;
-  for (Tally const& part : parts) all.merge(part);
+  Verdict all;
+  for (Verdict const& part : parts) merge(all, part);
+  all.passed = all.wrong == 0;
+  all.seen.blind = all.seen.unchecked > 0 && all.seen.unchecked == all.seen.count;
   return all;
 }
 
@@ -289,10 +267,9 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
   }
   std::vector<double> const& offset = spread.empty() ? bounds.offset : spread;
   bool const exact = bounds.scale.empty() || (reference.exact && !chain.reduced.rounds_data);
-  Tally const tally =
+  Verdict verdict =
       compare_all(expected, exact ? nullptr : bounds.scale.data(), offset.empty() ? nullptr : offset.data(),
                   static_cast<T const*>(actual.data.get()), tolerance, count);
-  Verdict verdict = verdict_of(tally);
   if (!verdict.passed) verdict.message = describe(verdict, actual, source);
   return verdict;
 }
