@@ -177,12 +177,13 @@ std::vector<ExpectedField> cut_rows(std::vector<ExpectedField> fields, ranks::Bl
   for (ExpectedField& field : fields) {
     if (field.shape.empty()) continue;
     std::size_t const of_row = ranks::row_elements(field.shape);
-    for (std::vector<double>* const values : {&field.value, &field.scale, &field.offset, &field.bfloat16_scale,
-                                              &field.bfloat16_offset, &field.random_scale, &field.random_spread}) {
-      if (values->empty()) continue;
-      auto const begin = values->begin() + static_cast<std::ptrdiff_t>(rows.begin * of_row);
-      *values = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(rows.size() * of_row));
-    }
+    auto const cut = [&](std::vector<double>& values) {
+      if (values.empty()) return;
+      auto const begin = values.begin() + static_cast<std::ptrdiff_t>(rows.begin * of_row);
+      values = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(rows.size() * of_row));
+    };
+    cut(field.value);
+    for (auto const bound : expected_bounds) cut(field.*bound);
     if (field.narrow != nullptr) {
       field.narrow = std::shared_ptr<float const[]>(field.narrow, field.narrow.get() + rows.begin * of_row);
     }

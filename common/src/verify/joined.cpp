@@ -12,19 +12,13 @@
 #include <utility>
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/ranks/part.hpp>
 
 namespace tessera {
 
 namespace {
 
-using Numbers = std::vector<double> ExpectedField::*;
-constexpr std::array<Numbers, 6> bounds{&ExpectedField::scale,          &ExpectedField::offset,
-                                        &ExpectedField::bfloat16_scale, &ExpectedField::bfloat16_offset,
-                                        &ExpectedField::random_scale,   &ExpectedField::random_spread};
-
-std::size_t elements_of_row(Shape const& shape) {
-  return shape.empty() ? 1 : count_of(Shape(shape.begin() + 1, shape.end()));
-}
+constexpr auto const& bounds = expected_bounds;
 
 bool has_other_than_zero(std::vector<double> const& numbers) {
   return std::ranges::any_of(numbers, [](double number) { return !(number == 0); });
@@ -34,7 +28,7 @@ bool has_other_than_zero(std::vector<double> const& numbers) {
 class Joined {
  public:
   explicit Joined(HostField const& output)
-      : dtype_(output.dtype), of_row_(elements_of_row(output.shape)), count_(output.count()) {
+      : dtype_(output.dtype), of_row_(ranks::row_elements(output.shape)), count_(output.count()) {
     all_.name = output.name;
     all_.shape = output.shape;
   }
@@ -191,7 +185,7 @@ ExpectedField concatenated(std::vector<ExpectedField> const& parts) {
   ExpectedField all = parts.front();
   all.shape = {0};
   all.value.clear();
-  for (Numbers const bound : bounds) (all.*bound).clear();
+  for (auto const bound : bounds) (all.*bound).clear();
   std::array<bool, bounds.size()> has{};
   for (ExpectedField const& part : parts) {
     for (std::size_t b = 0; b < bounds.size(); ++b) has[b] = has[b] || !(part.*bounds[b]).empty();

@@ -63,17 +63,13 @@ ExpectedField gather(ExpectedField const& field, std::vector<Stretch> const& str
   ExpectedField result{.name = field.name,
                        .shape = {count_of(stretches)},
                        .value = gathered(field.value, stretches),
-                       .scale = gathered(field.scale, stretches),
-                       .offset = gathered(field.offset, stretches),
-                       .bfloat16_scale = gathered(field.bfloat16_scale, stretches),
-                       .bfloat16_offset = gathered(field.bfloat16_offset, stretches),
-                       .random_scale = gathered(field.random_scale, stretches),
-                       .random_spread = gathered(field.random_spread, stretches),
+                       .scale = {},
                        .terms = field.terms,
                        .rounded_sums = field.rounded_sums,
                        .each_sees_all = field.each_sees_all,
                        .exact = field.exact,
                        .grid = field.grid};
+  for (auto const bound : expected_bounds) result.*bound = gathered(field.*bound, stretches);
   if (field.narrow != nullptr) {
     for (float const value : gathered(field.narrow.get(), stretches)) result.value.push_back(value);
   }

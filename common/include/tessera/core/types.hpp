@@ -183,6 +183,11 @@ struct ExpectedField {
   double grid = 0;
 };
 
+/// The bounds of an ExpectedField in the order of its members: each has a number for every element, or is empty.
+inline constexpr std::array expected_bounds{&ExpectedField::scale,          &ExpectedField::offset,
+                                            &ExpectedField::bfloat16_scale, &ExpectedField::bfloat16_offset,
+                                            &ExpectedField::random_scale,   &ExpectedField::random_spread};
+
 /// The error of a row's results if its arithmetic differs from the dtype's arithmetic (see verify/verify.hpp).
 struct ReducedPrecision {
   double relative = 0;            ///< relative to the scale
