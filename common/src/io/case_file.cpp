@@ -663,6 +663,16 @@ void OutputFile::add(std::string const& group, std::vector<HostField> const& fie
   for (std::size_t i = 0; i < fields.size(); ++i) written_.push_back({group, fields[i].name, places[i].whole});
 }
 
+// An HDF5 error makes the whole file invalid.
+template <class Step>
+void OutputFile::trying(std::string const& group, Step const& step) {
+  try {
+    step();
+  } catch (hdf5::Error const& error) {
+    file_->fail(std::string(error.what()) + " while writing " + group);
+  }
+}
+
 void OutputFile::make(std::string const& group, std::vector<HostField> const& fields,
                       std::vector<FieldPlace> const& places, ParameterMap const& parameters) {
   // HDF5 aborts if a write fails. So the file is created without HDF5, and its space is reserved before HDF5 writes.
@@ -670,7 +680,7 @@ void OutputFile::make(std::string const& group, std::vector<HostField> const& fi
   for (std::size_t i = 0; i < fields.size(); ++i) {
     bytes += count_of(places[i].whole) * size_of(fields[i].dtype) + (std::size_t{8} << 10);
   }
-  try {
+  trying(group, [&] {
     if (!exists_) file_->write(hdf5::empty_file());
     exists_ = true;
     file_->reserve(bytes);
@@ -689,21 +699,7 @@ void OutputFile::make(std::string const& group, std::vector<HostField> const& fi
     }
     file.close();
     file_->reserve(0);  // HDF5 has truncated and extended the file
-  } catch (hdf5::Error const& error) {
-    file_->discard();
-    file_->fail(std::string(error.what()) + " while writing " + group);
-  }
-}
-
-// An HDF5 error makes the whole file invalid.
-template <class Step>
-void OutputFile::trying(std::string const& group, Step const& step) {
-  try {
-    step();
-  } catch (hdf5::Error const& error) {
-    file_->discard();
-    file_->fail(std::string(error.what()) + " while writing " + group);
-  }
+  });
 }
 
 void OutputFile::write_parts(std::string const& group, std::vector<HostField> const& fields,
@@ -789,7 +785,6 @@ void OutputFile::commit() {
       }
     }
   } catch (hdf5::Error const& error) {
-    file_->discard();
     file_->fail(error.what());
   }
   file_->publish();

@@ -263,46 +263,25 @@ void WholeFile::reserve(std::size_t bytes) {
   struct stat status{};
   int error = !file.is_open() || ::fstat(file.number(), &status) != 0 ? errno : 0;
   if (error == 0) error = ::posix_fallocate(file.number(), 0, status.st_size + static_cast<off_t>(bytes));
-  if (error == 0) return;
-  discard();
-  fail(reason(error));
+  if (error != 0) fail(reason(error));
 }
 
 void WholeFile::write(std::string_view text) {
   Descriptor file(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (!file.is_open()) fail(reason(errno));
-  bool written = write_all(file.number(), text) && ::fsync(file.number()) == 0;
-  if (!written) {
-    int const error = errno;
-    discard();
-    fail(reason(error));
-  }
-  if (read_some(file.number(), text.size() + 1) != text) {
-    discard();
-    fail("the written file reads back differently");
-  }
-  if (!file.close()) {
-    int const error = errno;
-    discard();
-    fail(reason(error));
-  }
+  if (!write_all(file.number(), text) || ::fsync(file.number()) != 0) fail(reason(errno));
+  if (read_some(file.number(), text.size() + 1) != text) fail("the written file reads back differently");
+  if (!file.close()) fail(reason(errno));
 }
 
 void WholeFile::flush() {
   Descriptor file(::open(temporary_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  if (file.is_open() && ::fsync(file.number()) == 0 && file.close()) return;
-  int const error = errno;
-  discard();
-  fail(reason(error));
+  if (!file.is_open() || ::fsync(file.number()) != 0 || !file.close()) fail(reason(errno));
 }
 
 void WholeFile::publish() {
   flush();
-  if (::rename(temporary_.c_str(), final_.c_str()) != 0) {
-    int const error = errno;
-    discard();
-    fail(reason(error));
-  }
+  if (::rename(temporary_.c_str(), final_.c_str()) != 0) fail(reason(errno));
   // So that the new name, too, survives a power failure. Not every file system supports it; the contents are already
   // safe.
   Descriptor const directory(::open(fs::path(final_).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -311,7 +290,8 @@ void WholeFile::publish() {
 
 void WholeFile::discard() noexcept { ::unlink(temporary_.c_str()); }
 
-void WholeFile::fail(std::string const& why) const {
+void WholeFile::fail(std::string const& why) {
+  discard();
   throw std::runtime_error("cannot write " + option_ + " " + path_ + " (" + why +
                            "); free some space or choose another file; an older file of this name is unchanged");
 }

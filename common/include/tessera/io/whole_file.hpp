@@ -72,8 +72,8 @@ class WholeFile {
   /// Removes temporary() if it exists.
   void discard() noexcept;
 
-  /// Throws the std::runtime_error for a file that could not be written.
-  [[noreturn]] void fail(std::string const& why) const;
+  /// Removes temporary() and throws the std::runtime_error for a file that could not be written.
+  [[noreturn]] void fail(std::string const& why);
 
  private:
   void check() const;
