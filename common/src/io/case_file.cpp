@@ -211,10 +211,8 @@ hdf5::Dataset open_field(std::string const& path, std::string const& group_name,
                          std::to_string(field.rank) + (field.vector_as_row ? ", or 1" : "") + ", has " +
                          std::to_string(shape.size()) + "); reshape it");
   }
-  // In double: a sparse file can claim any extent, and a product that wraps around would allocate too little.
-  double bytes = static_cast<double>(size_of(field.dtype));
-  for (std::size_t const extent : shape) bytes *= static_cast<double>(extent);
-  if (bytes >= 0x1p63) {
+  // A sparse file can claim any extent.
+  if (wide_count_of(shape) * static_cast<double>(size_of(field.dtype)) >= 0x1p63) {
     user_error(path, "dataset " + name + " has shape " + to_string(shape) +
                          " (no memory holds that); check how the file was written");
   }

@@ -205,8 +205,7 @@ std::optional<Fault> Dataset::missing(int depth) const {
   Shape const extents = shape();
   Handle const properties = opened(H5Dget_create_plist(handle_.id()), "no property list");
   H5D_layout_t const layout = H5Pget_layout(properties.id());
-  double elements = 1;  // in double: a file can claim any extent
-  for (std::size_t const extent : extents) elements *= static_cast<double>(extent);
+  double const elements = wide_count_of(extents);
   // The extents of a virtual dataset without limits come from its sources: 0 if there are none.
   if (elements == 0 && layout != H5D_VIRTUAL) return std::nullopt;
 

@@ -41,13 +41,6 @@ void read_part(FieldSource const& source, FieldSpec const& spec, Shape const& wh
   }
 }
 
-// In double: the product may exceed 2^64 before the memory has been checked.
-double elements_of(Shape const& shape) {
-  double count = 1;
-  for (std::size_t const extent : shape) count *= static_cast<double>(extent);
-  return count;
-}
-
 // An array without elements also has strides, which a View computes from its other extents.
 void check_strides(FieldSpec const& spec, Shape const& shape) {
   double stride = 1;
@@ -65,7 +58,7 @@ void check_strides(FieldSpec const& spec, Shape const& shape) {
 double bytes_of(std::vector<FieldSpec> const& specs, std::vector<Shape> const& shapes) {
   double bytes = 0;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    bytes += elements_of(shapes.at(i)) * static_cast<double>(size_of(specs[i].dtype));
+    bytes += wide_count_of(shapes.at(i)) * static_cast<double>(size_of(specs[i].dtype));
   }
   return bytes;
 }
@@ -166,8 +159,8 @@ Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> c
   for (std::size_t i = 0; i < output.size(); ++i) check_strides(output[i], output_shapes.at(i));
   Footprint result{.input_bytes = bytes_of(input, input_shapes), .output_bytes = bytes_of(output, output_shapes)};
   for (Shape const& shape : output_shapes) {
-    result.reference_bytes += elements_of(shape) * static_cast<double>(reference_bytes);
-    result.exact_reference_bytes += elements_of(shape) * static_cast<double>(exact_reference_bytes);
+    result.reference_bytes += wide_count_of(shape) * static_cast<double>(reference_bytes);
+    result.exact_reference_bytes += wide_count_of(shape) * static_cast<double>(exact_reference_bytes);
   }
   result.output_shapes = std::move(output_shapes);
   return result;

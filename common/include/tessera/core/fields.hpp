@@ -72,20 +72,6 @@ template <Fields F>
   return specs;
 }
 
-/// Returns the size in bytes of fields of these shapes.
-template <Fields F>
-[[nodiscard]] double bytes_of(std::vector<Shape> const& shapes) {
-  double bytes = 0;
-  F fields{};
-  detail::for_each_field(fields, [&]<class View>(std::size_t i, View const&) {
-    // In double: the product may exceed 2^64, and whether the memory exists is checked later.
-    double count = 1;
-    for (std::size_t const extent : shapes.at(i)) count *= static_cast<double>(extent);
-    bytes += count * sizeof(typename View::value_type);
-  });
-  return bytes;
-}
-
 /// Returns the shapes of the fields.
 template <Fields F>
 [[nodiscard]] std::vector<Shape> shapes_of(F const& fields) {

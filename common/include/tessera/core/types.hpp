@@ -118,6 +118,13 @@ using Shape = std::vector<std::size_t>;
   return count;
 }
 
+/// Returns the same number in double: extents are checked only afterwards, and their product may exceed 2^64.
+[[nodiscard]] constexpr double wide_count_of(Shape const& shape) {
+  double count = 1;
+  for (std::size_t const extent : shape) count *= static_cast<double>(extent);
+  return count;
+}
+
 /// Returns "[4, 6]": the shape as NumPy writes it, but with brackets.
 [[nodiscard]] inline std::string to_string(Shape const& shape) {
   std::string text = "[";
