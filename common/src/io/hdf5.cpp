@@ -58,39 +58,26 @@ hid_t make_short_float(ShortFields const& fields, H5T_order_t order) {
   return type;
 }
 
-hid_t native_type(DType dtype) {
-  switch (dtype) {
-    case DType::float32: return H5T_NATIVE_FLOAT;
-    case DType::float64: return H5T_NATIVE_DOUBLE;
-    case DType::int32: return H5T_NATIVE_INT32;
-    case DType::int64: return H5T_NATIVE_INT64;
-    case DType::float16: {
-      static hid_t const half = make_short_float(half_fields, H5Tget_order(H5T_NATIVE_FLOAT));
-      return half;
-    }
-    case DType::bfloat16: {
-      static hid_t const bfloat16 = make_short_float(bfloat16_fields, H5Tget_order(H5T_NATIVE_FLOAT));
-      return bfloat16;
-    }
-  }
-  throw Error("unknown dtype");
+/// The types of a dtype in memory, and in files, where it is the same on every machine.
+struct Types {
+  hid_t memory;
+  hid_t file;
+};
+
+Types short_floats(ShortFields const& fields) {
+  return {make_short_float(fields, H5Tget_order(H5T_NATIVE_FLOAT)), make_short_float(fields, H5T_ORDER_LE)};
 }
 
-/// Returns the type in files, the same on every machine.
-hid_t file_type(DType dtype) {
+Types types_of(DType dtype) {
+  static Types const half = short_floats(half_fields);
+  static Types const bfloat16 = short_floats(bfloat16_fields);
   switch (dtype) {
-    case DType::float32: return H5T_IEEE_F32LE;
-    case DType::float64: return H5T_IEEE_F64LE;
-    case DType::int32: return H5T_STD_I32LE;
-    case DType::int64: return H5T_STD_I64LE;
-    case DType::float16: {
-      static hid_t const half = make_short_float(half_fields, H5T_ORDER_LE);
-      return half;
-    }
-    case DType::bfloat16: {
-      static hid_t const bfloat16 = make_short_float(bfloat16_fields, H5T_ORDER_LE);
-      return bfloat16;
-    }
+    case DType::float32: return {H5T_NATIVE_FLOAT, H5T_IEEE_F32LE};
+    case DType::float64: return {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE};
+    case DType::int32: return {H5T_NATIVE_INT32, H5T_STD_I32LE};
+    case DType::int64: return {H5T_NATIVE_INT64, H5T_STD_I64LE};
+    case DType::float16: return half;
+    case DType::bfloat16: return bfloat16;
   }
   throw Error("unknown dtype");
 }
@@ -270,24 +257,28 @@ Shape Dataset::shape() const {
 
 ElementType Dataset::type() const { return describe(opened(H5Dget_type(handle_.id()), "no type").id()); }
 
-void Dataset::read(void* destination, DType dtype, Shape const& offset, Shape const& count) const {
-  ElementType const found = type();
+namespace {
+
+// Transfers a box between memory and a dataset. `call` is H5Dread or H5Dwrite.
+template <class Call, class Byte>
+void transfer(Call const& call, char const* failed, hid_t dataset, Byte* memory, DType dtype, Shape const& offset,
+              Shape const& count) {
+  ElementType const found = describe(opened(H5Dget_type(dataset), "no type").id());
   if (found.dtype != dtype) throw Error("it holds " + found.name + ", not " + std::string(name_of(dtype)));
-  Handle const file_space = select(handle_.id(), offset, count);
+  Handle const file_space = select(dataset, offset, count);
   if (count_of(count) == 0) return;
   Handle const memory_space = make_space(count);
-  checked(H5Dread(handle_.id(), native_type(dtype), memory_space.id(), file_space.id(), H5P_DEFAULT, destination),
-          "reading the data failed");
+  checked(call(dataset, types_of(dtype).memory, memory_space.id(), file_space.id(), H5P_DEFAULT, memory), failed);
+}
+
+}  // namespace
+
+void Dataset::read(void* destination, DType dtype, Shape const& offset, Shape const& count) const {
+  transfer(H5Dread, "reading the data failed", handle_.id(), destination, dtype, offset, count);
 }
 
 void Dataset::write(void const* source, DType dtype, Shape const& offset, Shape const& count) {
-  ElementType const found = type();
-  if (found.dtype != dtype) throw Error("it holds " + found.name + ", not " + std::string(name_of(dtype)));
-  Handle const file_space = select(handle_.id(), offset, count);
-  if (count_of(count) == 0) return;
-  Handle const memory_space = make_space(count);
-  checked(H5Dwrite(handle_.id(), native_type(dtype), memory_space.id(), file_space.id(), H5P_DEFAULT, source),
-          "writing the data failed");
+  transfer(H5Dwrite, "writing the data failed", handle_.id(), source, dtype, offset, count);
 }
 
 #if defined(H5_HAVE_PARALLEL) && defined(TESSERA_HAVE_MPI)
@@ -319,8 +310,9 @@ struct Together {
 
 // Transfers this rank's box. An invalid box (it leaves the dataset) is thrown only after the collective transfer,
 // because the other ranks wait for all ranks.
-template <class Transfer>
-bool transfer_together(hid_t dataset, std::optional<Box> const& box, Transfer const& transfer) {
+template <class Call, class Byte>
+bool transfer_together(Call const& call, char const* failed, hid_t dataset, Byte* memory, DType dtype,
+                       std::optional<Box> const& box) {
   std::optional<Together> way;
   std::string fault;
   try {
@@ -329,7 +321,8 @@ bool transfer_together(hid_t dataset, std::optional<Box> const& box, Transfer co
     fault = error.what();
     way.emplace(dataset, std::nullopt);
   }
-  transfer(*way);
+  checked(call(dataset, types_of(dtype).memory, way->memory.id(), way->file.id(), way->properties.id(), memory),
+          failed);
   if (!fault.empty()) throw Error(fault);
   return way->was_one_access();
 }
@@ -337,17 +330,11 @@ bool transfer_together(hid_t dataset, std::optional<Box> const& box, Transfer co
 }  // namespace
 
 bool Dataset::read_together(void* destination, DType dtype, std::optional<Box> const& box) const {
-  return transfer_together(handle_.id(), box, [&](Together const& way) {
-    checked(H5Dread(handle_.id(), native_type(dtype), way.memory.id(), way.file.id(), way.properties.id(), destination),
-            "reading the data failed");
-  });
+  return transfer_together(H5Dread, "reading the data failed", handle_.id(), destination, dtype, box);
 }
 
 bool Dataset::write_together(void const* source, DType dtype, std::optional<Box> const& box) {
-  return transfer_together(handle_.id(), box, [&](Together const& way) {
-    checked(H5Dwrite(handle_.id(), native_type(dtype), way.memory.id(), way.file.id(), way.properties.id(), source),
-            "writing the data failed");
-  });
+  return transfer_together(H5Dwrite, "writing the data failed", handle_.id(), source, dtype, box);
 }
 
 File::File(std::string const& path, Mode mode, void const* communicator) {
@@ -426,14 +413,9 @@ std::vector<std::string> Group::names() const {
   checked(H5Gget_info(handle_.id(), &info), "the group cannot be listed");
   std::vector<std::string> names;
   for (hsize_t i = 0; i < info.nlinks; ++i) {
-    auto const name_by_index = [&](char* buffer, std::size_t size) {
-      return static_cast<std::size_t>(
-          checked(H5Lget_name_by_idx(handle_.id(), ".", H5_INDEX_NAME, H5_ITER_INC, i, buffer, size, H5P_DEFAULT),
-                  "the group cannot be listed"));
-    };
-    std::string name(name_by_index(nullptr, 0), '\0');
-    name_by_index(name.data(), name.size() + 1);
-    names.push_back(std::move(name));
+    names.push_back(text_of("the group cannot be listed", [&](char* buffer, std::size_t size) {
+      return H5Lget_name_by_idx(handle_.id(), ".", H5_INDEX_NAME, H5_ITER_INC, i, buffer, size, H5P_DEFAULT);
+    }));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -482,9 +464,9 @@ Dataset Group::create_dataset(std::string const& name, DType dtype, Shape const&
     checked(H5Pset_alloc_time(properties.id(), H5D_ALLOC_TIME_EARLY), "no property list");
     checked(H5Pset_fill_time(properties.id(), H5D_FILL_TIME_NEVER), "no property list");
   }
-  return Dataset(opened(
-      H5Dcreate2(handle_.id(), name.c_str(), file_type(dtype), extents.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
-      "dataset " + name + " cannot be made"));
+  return Dataset(opened(H5Dcreate2(handle_.id(), name.c_str(), types_of(dtype).file, extents.id(), H5P_DEFAULT,
+                                   properties.id(), H5P_DEFAULT),
+                        "dataset " + name + " cannot be made"));
 }
 
 std::vector<std::string> Group::attribute_names(std::string const& member) const {
@@ -532,13 +514,10 @@ void Group::write_attribute(std::string const& name, ParameterValue const& value
 
 File::File(std::string const& path, Mode mode) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are reported once, in our own messages
-  switch (mode) {
-    case Mode::read: handle_ = opened(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "HDF5 cannot open it"); break;
-    case Mode::modify: handle_ = opened(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), "HDF5 cannot open it"); break;
-    case Mode::create:
-      handle_ = opened(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "HDF5 cannot create it");
-      break;
-  }
+  bool const creates = mode == Mode::create;
+  hid_t const id = creates ? H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)
+                           : H5Fopen(path.c_str(), mode == Mode::read ? H5F_ACC_RDONLY : H5F_ACC_RDWR, H5P_DEFAULT);
+  handle_ = opened(id, creates ? "HDF5 cannot create it" : "HDF5 cannot open it");
 }
 
 std::string empty_file() {

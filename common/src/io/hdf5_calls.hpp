@@ -31,6 +31,14 @@ Result checked(Result result, std::string const& what) {
   return result;
 }
 
+/// Returns the text from `get(buffer, size)`, an HDF5 function that returns the length.
+template <class Get>
+std::string text_of(std::string const& what, Get const& get) {
+  std::string text(static_cast<std::size_t>(checked(get(nullptr, std::size_t{0}), what)), '\0');
+  checked(get(text.data(), text.size() + 1), what);
+  return text;
+}
+
 inline Handle opened(hid_t id, std::string const& what) { return Handle(checked(id, what)); }
 
 }  // namespace tessera::hdf5

@@ -14,20 +14,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string or_store_it(std::string const& what_to_do) { return what_to_do + ", or store the data in this file"; }
+constexpr auto no_name = "a name cannot be read";
 
-// Returns the text from `get(buffer, size)`, an HDF5 function that returns the length.
-template <class Get>
-std::string text_of(Get const& get) {
-  auto const what = "a name cannot be read";
-  std::string text(static_cast<std::size_t>(checked(get(nullptr, std::size_t{0}), what)), '\0');
-  checked(get(text.data(), text.size() + 1), what);
-  return text;
-}
+std::string or_store_it(std::string const& what_to_do) { return what_to_do + ", or store the data in this file"; }
 
 // Returns the path of the file that contains an object, as it was opened.
 std::string file_of(hid_t object) {
-  return text_of([&](char* buffer, std::size_t size) { return H5Fget_name(object, buffer, size); });
+  return text_of(no_name, [&](char* buffer, std::size_t size) { return H5Fget_name(object, buffer, size); });
 }
 
 fs::path directory_of(std::string const& file) {
@@ -256,10 +249,12 @@ std::optional<Fault> Dataset::missing(int depth) const {
   checked(H5Pget_virtual_count(properties.id(), &count), "the sources cannot be listed");
   double mapped = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    std::string const file_name = text_of(
-        [&](char* buffer, std::size_t size) { return H5Pget_virtual_filename(properties.id(), i, buffer, size); });
-    std::string const name = text_of(
-        [&](char* buffer, std::size_t size) { return H5Pget_virtual_dsetname(properties.id(), i, buffer, size); });
+    std::string const file_name = text_of(no_name, [&](char* buffer, std::size_t size) {
+      return H5Pget_virtual_filename(properties.id(), i, buffer, size);
+    });
+    std::string const name = text_of(no_name, [&](char* buffer, std::size_t size) {
+      return H5Pget_virtual_dsetname(properties.id(), i, buffer, size);
+    });
     Handle const space = opened(H5Pget_virtual_vspace(properties.id(), i), "no selection of a source");
     Handle const source = opened(H5Pget_virtual_srcspace(properties.id(), i), "no selection of a source");
     Selected const own = selected(space.id(), extents);
