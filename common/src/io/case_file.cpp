@@ -317,8 +317,8 @@ DType CaseFile::run_dtype(App const& app) const {
   return reading(path_, "/input", [&] {
     std::vector<DType> candidates;
     for (DType const dtype : run_dtypes) {
-      auto const has_it = [&](Row const& row) { return row.dtype == dtype; };
-      if (app.rows.empty() || std::any_of(app.rows.begin(), app.rows.end(), has_it)) candidates.push_back(dtype);
+      bool const has_it = std::ranges::find(app.rows, dtype, &Row::dtype) != app.rows.end();
+      if (app.rows.empty() || has_it) candidates.push_back(dtype);
     }
 
     // The message begins with what was found, then says what is expected.
@@ -361,7 +361,7 @@ ParameterMap CaseFile::parameters(std::vector<ParameterSpec> const& specs) const
     ParameterMap parameters;
     for (std::string const& name : input_.attribute_names()) {
       if (is_annotation(name)) continue;
-      auto const spec = std::find_if(specs.begin(), specs.end(), [&](auto const& s) { return s.name == name; });
+      auto const spec = std::ranges::find(specs, name, &ParameterSpec::name);
       if (spec == specs.end()) {
         std::vector<std::string> known;
         for (ParameterSpec const& s : specs) known.push_back(s.name);
@@ -424,52 +424,36 @@ void CaseFile::read_rows(FieldSpec const& field, std::size_t begin, std::size_t 
 
 namespace {
 
-// The boxes of one rank's transfer, and the number of rounds: the largest number of boxes of any rank. All ranks take
-// part in each round.
-struct Rounds {
-  struct Piece {
-    hdf5::Box box;
-    std::size_t bytes_before;
-  };
-  Rounds(ranks::Ranks const& ranks, DType dtype, Shape const& offset, Shape const& shape) {
-    std::size_t bytes = 0;
-    hdf5::for_each_slab(shape, size_of(dtype), hdf5::Dataset::default_slab_bytes, [&](Shape at, Shape const& extents) {
-      for (std::size_t d = 0; d < at.size(); ++d) at[d] += offset[d];
-      pieces.push_back({{at, extents}, bytes});
-      bytes += count_of(extents) * size_of(dtype);
-    });
-    finish(ranks);
-  }
-  // For a rank that has no part.
-  explicit Rounds(ranks::Ranks const& ranks) { finish(ranks); }
+// Calls visit(box, bytes before it) for boxes that cover a part of a field. The part begins at `offset` in the field.
+template <class Visit>
+void for_each_box(DType dtype, Shape const& offset, Shape const& part, Visit const& visit) {
+  std::size_t before = 0;
+  hdf5::for_each_slab(part, size_of(dtype), hdf5::Dataset::default_slab_bytes, [&](Shape at, Shape const& count) {
+    for (std::size_t d = 0; d < at.size(); ++d) at[d] += offset[d];
+    visit(hdf5::Box{at, count}, before);
+    before += count_of(count) * size_of(dtype);
+  });
+}
 
-  // Calls transfer(box, bytes before it) in each round. Returns the first failure after all rounds, because the other
-  // ranks continue.
-  template <class Transfer>
-  [[nodiscard]] std::string each(Transfer const& transfer) const {
-    std::string fault;
-    for (std::size_t k = 0; k < count; ++k) {
-      try {
-        if (k < pieces.size()) {
-          transfer(std::optional(pieces[k].box), pieces[k].bytes_before);
-        } else {
-          transfer(std::optional<hdf5::Box>(), 0);
-        }
-      } catch (hdf5::Error const& error) {
-        if (fault.empty()) fault = error.what();
-      }
+// Transfers a part, which may be empty, together with the other ranks: calls transfer(box, bytes before it) as often as
+// the rank with the most boxes needs, in the end without a box. Returns the first failure after all calls, because the
+// other ranks continue.
+template <class Transfer>
+[[nodiscard]] std::string in_rounds(ranks::Ranks const& ranks, DType dtype, Shape const& offset, Shape const& part,
+                                    Transfer const& transfer) {
+  std::vector<std::pair<std::optional<hdf5::Box>, std::size_t>> boxes;
+  for_each_box(dtype, offset, part, [&](hdf5::Box const& box, std::size_t before) { boxes.emplace_back(box, before); });
+  boxes.resize(static_cast<std::size_t>(ranks.max(static_cast<double>(boxes.size()))));
+  std::string fault;
+  for (auto const& [box, before] : boxes) {
+    try {
+      transfer(box, before);
+    } catch (hdf5::Error const& error) {
+      if (fault.empty()) fault = error.what();
     }
-    return fault;
   }
-
-  std::vector<Piece> pieces;
-  std::size_t count = 0;
-
- private:
-  void finish(ranks::Ranks const& ranks) {
-    count = static_cast<std::size_t>(ranks.max(static_cast<double>(pieces.size())));
-  }
-};
+  return fault;
+}
 
 }  // namespace
 
@@ -488,10 +472,10 @@ bool CaseFile::read_together(FieldSpec const& field, Shape const& offset, Shape 
   std::optional<hdf5::Dataset> dataset;
   step([&] { file = hdf5::File(path_, hdf5::File::Mode::read, ranks.communicator()); });
   step([&] { dataset = file.root().open_group("input").open_dataset(field.name); });
-  Rounds const rounds(ranks, field.dtype, offset, count);
-  std::string const fault = rounds.each([&](std::optional<hdf5::Box> const& box, std::size_t before) {
+  auto const transfer = [&](std::optional<hdf5::Box> const& box, std::size_t before) {
     (void)dataset->read_together(static_cast<std::byte*>(destination) + before, field.dtype, box);
-  });
+  };
+  std::string const fault = in_rounds(ranks, field.dtype, offset, count, transfer);
   step([&] {
     if (!fault.empty()) throw hdf5::Error(fault);
   });
@@ -508,15 +492,14 @@ void CaseFile::check_unread(App const& app) const {
     std::vector<std::string> const fields =
         names_of(app.input_fields(app.rows.empty() ? DType::float32 : app.rows.front().dtype));
     for (std::string const& name : input_.names()) {
-      if (name.starts_with('_') || std::find(fields.begin(), fields.end(), name) != fields.end()) continue;
+      if (name.starts_with('_') || std::ranges::find(fields, name) != fields.end()) continue;
       user_error(path_, "unknown /input/" + name + " (" + std::string(app.info.name) + " reads " + list(fields) +
                             (name == "expected" ? "; expected results stand in a group /expected" : "") +
                             "); rename or remove it, or start its name with _ if it is a note");
     }
     auto const check = [&](hdf5::Group const& group, std::string const& member, std::string const& shown) {
       for (std::string const& name : group.attribute_names(member)) {
-        auto const is_it = [&](ParameterSpec const& spec) { return spec.name == name; };
-        if (std::none_of(app.parameters.begin(), app.parameters.end(), is_it)) continue;
+        if (std::ranges::find(app.parameters, name, &ParameterSpec::name) == app.parameters.end()) continue;
         user_error(path_, "attribute " + name + " of " + shown +
                               " is not read (parameters are attributes of /input); move it there, or remove it");
       }
@@ -541,15 +524,14 @@ std::vector<HostField> CaseFile::expected_shapes(std::vector<FieldSpec> const& o
   return reading(path_, "/expected", [&] {
     std::vector<std::string> const names = expected_.names();
     for (std::string const& name : names) {
-      auto const known = [&](FieldSpec const& field) { return field.name == name; };
-      if (std::none_of(output.begin(), output.end(), known)) {
+      if (std::ranges::find(output, name, &FieldSpec::name) == output.end()) {
         user_error(path_, "unknown dataset /expected/" + name + " (the app writes " + list(names_of(output)) +
                               "); rename or remove it");
       }
     }
     std::vector<HostField> fields;
     for (FieldSpec const& field : output) {
-      if (std::find(names.begin(), names.end(), field.name) == names.end()) continue;
+      if (std::ranges::find(names, field.name) == names.end()) continue;
       hdf5::Dataset const dataset = open_field(path_, "/expected", expected_, field);
       fields.push_back({field.name, field.dtype, shape_as(field, dataset.shape()), nullptr});
     }
@@ -579,8 +561,7 @@ std::vector<HostField> CaseFile::expected(std::vector<FieldSpec> const& output) 
 void check_expected_shapes(std::vector<HostField> const& expected, std::vector<HostField> const& output_shapes,
                            std::string const& path) {
   for (HostField const& field : expected) {
-    auto const same_name = [&](HostField const& output) { return output.name == field.name; };
-    auto const output = std::find_if(output_shapes.begin(), output_shapes.end(), same_name);
+    auto const output = std::ranges::find(output_shapes, field.name, &HostField::name);
     if (output == output_shapes.end()) {
       user_error(path, "unknown dataset /expected/" + field.name + " (the app does not write it); remove it");
     }
@@ -599,29 +580,16 @@ hdf5::Group open_path(hdf5::File const& file, std::string const& path) {
   return file.root().open_group(path.substr(1));
 }
 
-/// Calls visit(offset in the whole, count, bytes from the part's begin) for boxes that cover the part.
-template <class Visit>
-void for_each_slab_of(HostField const& part, FieldPlace const& place, Visit const& visit) {
-  std::size_t begin = 0;
-  hdf5::for_each_slab(part.shape, size_of(part.dtype), hdf5::Dataset::default_slab_bytes,
-                      [&](Shape offset, Shape const& count) {
-                        for (std::size_t d = 0; d < offset.size(); ++d) offset[d] += place.offset[d];
-                        visit(offset, count, begin);
-                        begin += count_of(count) * size_of(part.dtype);
-                      });
-}
-
 /// True if the dataset contains exactly the part's bytes.
 bool holds(hdf5::Dataset const& dataset, HostField const& part, FieldPlace const& place) {
   if (dataset.shape() != place.whole) return false;
   bool same = true;
   auto const* const all = static_cast<std::byte const*>(part.data.get());
   std::vector<std::byte> slab;
-  for_each_slab_of(part, place, [&](Shape const& offset, Shape const& count, std::size_t begin) {
-    std::size_t const bytes = count_of(count) * size_of(part.dtype);
-    slab.resize(bytes);
-    dataset.read(slab.data(), part.dtype, offset, count);
-    same = same && std::memcmp(slab.data(), all + begin, bytes) == 0;
+  for_each_box(part.dtype, place.offset, part.shape, [&](hdf5::Box const& box, std::size_t before) {
+    slab.resize(count_of(box.count) * size_of(part.dtype));
+    dataset.read(slab.data(), part.dtype, box.offset, box.count);
+    same = same && std::memcmp(slab.data(), all + before, slab.size()) == 0;
   });
   return same;
 }
@@ -709,8 +677,9 @@ void OutputFile::write_parts(std::string const& group, std::vector<HostField> co
       for (std::size_t i = 0; i < fields.size(); ++i) {
         if (!is_own(places[i])) continue;
         hdf5::Dataset dataset = target.open_dataset(fields[i].name);
-        for_each_slab_of(fields[i], places[i], [&](Shape const& offset, Shape const& count, std::size_t begin) {
-          dataset.write(static_cast<std::byte const*>(fields[i].data.get()) + begin, fields[i].dtype, offset, count);
+        HostField const& field = fields[i];
+        for_each_box(field.dtype, places[i].offset, field.shape, [&](hdf5::Box const& box, std::size_t before) {
+          dataset.write(static_cast<std::byte const*>(field.data.get()) + before, field.dtype, box.offset, box.count);
         });
       }
     }
@@ -732,11 +701,11 @@ void OutputFile::write_together(std::string const& group, std::vector<HostField>
       HostField const& field = fields[i];
       std::optional<hdf5::Dataset> dataset;
       step([&] { dataset = target.open_dataset(field.name); });
-      Rounds const rounds =
-          is_own(places[i]) ? Rounds(ranks_, field.dtype, places[i].offset, field.shape) : Rounds(ranks_);
-      std::string const fault = rounds.each([&](std::optional<hdf5::Box> const& box, std::size_t before) {
+      auto const transfer = [&](std::optional<hdf5::Box> const& box, std::size_t before) {
         (void)dataset->write_together(static_cast<std::byte const*>(field.data.get()) + before, field.dtype, box);
-      });
+      };
+      Shape const part = is_own(places[i]) ? field.shape : Shape{0};
+      std::string const fault = in_rounds(ranks_, field.dtype, places[i].offset, part, transfer);
       step([&] {
         if (!fault.empty()) throw hdf5::Error(fault);
       });
