@@ -23,6 +23,12 @@ using InputOn = typename Problem::template Input<T, typename Exec::memory_space>
 template <class Problem, class Exec, class T>
 using OutputOn = typename Problem::template Output<T, typename Exec::memory_space>;
 
+/// Both in host memory.
+template <class Problem, class T>
+using InputOnHost = typename Problem::template Input<T, Kokkos::HostSpace>;
+template <class Problem, class T>
+using OutputOnHost = typename Problem::template Output<T, Kokkos::HostSpace>;
+
 /// A struct of views with names. `names` and `fields(self)` are in the same order, so that reading, copying, comparing
 /// and writing are generic.
 template <class F>
@@ -77,20 +83,18 @@ concept Fields = requires(F& fields) {
 /// - `reference<T>(input)`: the serial oracle. It gives each element's value and the scale of its error; ExpectedField
 ///   (core/types.hpp) says what a scale of 0 or infinity means.
 template <class P, class T>
-concept ProblemFor =
-    Fields<typename P::template Input<T, Kokkos::HostSpace>> &&
-    Fields<typename P::template Output<T, Kokkos::HostSpace>> &&
-    requires(typename P::Parameters const& parameters, std::vector<Shape> const& shapes,
-             typename P::template Input<T, Kokkos::HostSpace> const& input, std::size_t size, Draw const& draw) {
-      { P::info } -> std::convertible_to<AppInfo>;
-      { P::Parameters::specs() } -> std::same_as<MemberSpecs<typename P::Parameters>>;
-      { P::input_shapes(size, parameters) } -> std::same_as<std::vector<Shape>>;
-      { P::output_shapes(shapes, parameters) } -> std::same_as<std::vector<Shape>>;
-      { P::template element<T>(draw, parameters) } -> std::convertible_to<double>;
-      { P::work(shapes, parameters, DType::float32) } -> std::same_as<Work>;
-      { P::rounding_steps(shapes, parameters) } -> std::same_as<double>;
-      { P::template reference<T>(input) } -> std::same_as<std::vector<ExpectedField>>;
-    };
+concept ProblemFor = Fields<InputOnHost<P, T>> && Fields<OutputOnHost<P, T>> &&
+                     requires(typename P::Parameters const& parameters, std::vector<Shape> const& shapes,
+                              InputOnHost<P, T> const& input, std::size_t size, Draw const& draw) {
+                       { P::info } -> std::convertible_to<AppInfo>;
+                       { P::Parameters::specs() } -> std::same_as<MemberSpecs<typename P::Parameters>>;
+                       { P::input_shapes(size, parameters) } -> std::same_as<std::vector<Shape>>;
+                       { P::output_shapes(shapes, parameters) } -> std::same_as<std::vector<Shape>>;
+                       { P::template element<T>(draw, parameters) } -> std::convertible_to<double>;
+                       { P::work(shapes, parameters, DType::float32) } -> std::same_as<Work>;
+                       { P::rounding_steps(shapes, parameters) } -> std::same_as<double>;
+                       { P::template reference<T>(input) } -> std::same_as<std::vector<ExpectedField>>;
+                     };
 
 /// True if the Problem has rows in Half and BFloat16.
 template <class P>

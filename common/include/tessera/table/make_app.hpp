@@ -37,10 +37,10 @@ concept PlannableOnRanks = std::constructible_from<typename V::template Plan<Exe
 namespace detail {
 
 template <class Problem>
-concept RefersToParts = requires(typename Problem::template Input<float, Kokkos::HostSpace> const& input,
-                                 std::vector<ranks::Block> const& rows, ranks::Part const& part) {
-  Problem::template reference_of_part<float>(input, rows, part);
-};
+concept RefersToParts =
+    requires(InputOnHost<Problem, float> const& input, std::vector<ranks::Block> const& rows, ranks::Part const& part) {
+      Problem::template reference_of_part<float>(input, rows, part);
+    };
 
 template <class Problem>
 concept Reaches = requires(std::vector<Shape> const& shapes, typename Problem::Parameters const& parameters) {
@@ -79,7 +79,7 @@ template <class Problem>
   if constexpr (Distributed<Problem>) {
     return {Problem::output_split(parameters), grid_of<Problem>(input, parameters)};
   } else {
-    return {std::vector<Split>(Problem::template Output<float, Kokkos::HostSpace>::names.size(), Split::whole)};
+    return {std::vector<Split>(OutputOnHost<Problem, float>::names.size(), Split::whole)};
   }
 }
 template <class Problem>
@@ -87,7 +87,7 @@ template <class Problem>
   if constexpr (Distributed<Problem>) {
     return {Problem::input_split(parameters), grid_of<Problem>(input, parameters)};
   } else {
-    return {std::vector<Split>(Problem::template Input<float, Kokkos::HostSpace>::names.size(), Split::whole)};
+    return {std::vector<Split>(InputOnHost<Problem, float>::names.size(), Split::whole)};
   }
 }
 
@@ -123,8 +123,7 @@ template <class Problem>
 template <class Problem, class T>
 class TypedCase final : public UntypedCase {
  public:
-  using HostInput = typename Problem::template Input<T, Kokkos::HostSpace>;
-  using HostOutput = typename Problem::template Output<T, Kokkos::HostSpace>;
+  using HostInput = InputOnHost<Problem, T>;
 
   TypedCase(CaseFields fields, typename Problem::Parameters const& typed, ParameterMap parameters, MakeBoxes make_boxes)
       : UntypedCase(dtype_of<T>, std::move(fields), std::move(parameters), std::move(make_boxes)) {
@@ -220,8 +219,6 @@ class TypedCase final : public UntypedCase {
     }
     return std::nullopt;
   }
-
-  [[nodiscard]] HostInput const& host_input() const { return input_; }
 
   /// Returns the input in that space's memory, copied once.
   template <class Exec>
@@ -473,12 +470,11 @@ template <class Problem, class T>
     narrow = ranks::world().count() == 1 && std::ranges::all_of(outputs, is_large);
   }
   auto const bytes = [&](int doubles) { return narrow && doubles == 1 ? sizeof(float) : doubles * sizeof(double); };
-  Footprint result = footprint_of(describe<typename Problem::template Input<T, Kokkos::HostSpace>>(), inputs,
-                                  describe<typename Problem::template Output<T, Kokkos::HostSpace>>(), outputs,
-                                  bytes(reference_doubles<Problem>), bytes(exact_reference_doubles<Problem>));
+  Footprint result = footprint_of(describe<InputOnHost<Problem, T>>(), inputs, describe<OutputOnHost<Problem, T>>(),
+                                  outputs, bytes(reference_doubles<Problem>), bytes(exact_reference_doubles<Problem>));
   result.work = Problem::work(inputs, parameters, dtype_of<T>);
   if constexpr (Distributed<Problem>) {
-    auto const specs = describe<typename Problem::template Input<T, Kokkos::HostSpace>>();
+    auto const specs = describe<InputOnHost<Problem, T>>();
     result.input_bytes_on_each = whole_bytes(specs, inputs, Problem::input_split(parameters));
   }
   return result;
@@ -500,8 +496,7 @@ template <class Problem, class T>
                                                 typename Problem::Parameters const& parameters, ParameterMap const& map,
                                                 FillField const& fill) {
   return std::make_unique<TypedCase<Problem, T>>(
-      filled_fields(describe<typename Problem::template Input<T, Kokkos::HostSpace>>(),
-                    describe<typename Problem::template Output<T, Kokkos::HostSpace>>(), whole, boxes, fill),
+      filled_fields(describe<InputOnHost<Problem, T>>(), describe<OutputOnHost<Problem, T>>(), whole, boxes, fill),
       parameters, map, [=](std::vector<ranks::Box> const& other) {
         return filled_case<Problem, T>(whole, other, parameters, map, fill);
       });
@@ -540,7 +535,7 @@ template <class Problem, class T>
         }
       });
     };
-    typename Problem::template Input<T, Kokkos::HostSpace> fields{};
+    InputOnHost<Problem, T> fields{};
     for_each_field(fields, [&]<class View>(std::size_t i, View&) {
       if (i == field) fill_as(reinterpret_cast<typename View::non_const_value_type*>(memory));
     });
@@ -550,13 +545,13 @@ template <class Problem, class T>
 
 template <class Problem, class T>
 [[nodiscard]] std::vector<Shape> shapes_from(FieldSource const& source) {
-  return shapes_in(source, describe<typename Problem::template Input<T, Kokkos::HostSpace>>());
+  return shapes_in(source, describe<InputOnHost<Problem, T>>());
 }
 
 template <class Problem, class T>
 [[nodiscard]] std::unique_ptr<Case> read(FieldSource const& source, ParameterMap const& map) {
   auto const parameters = checked_parameters<Problem, T>(map);
-  auto const specs = describe<typename Problem::template Input<T, Kokkos::HostSpace>>();
+  auto const specs = describe<InputOnHost<Problem, T>>();
   std::vector<Shape> shapes;
   ranks::together(ranks::world(), [&] { shapes = shapes_in(source, specs); });
   return own_case<Problem, T>(shapes, parameters, map, filled_from(source, specs, shapes));
@@ -642,12 +637,10 @@ template <class Problem>
     app.rows.insert(app.rows.end(), variant.rows.begin(), variant.rows.end());
   }
   app.input_fields = [](DType dtype) {
-    return detail::with_dtype<Problem>(
-        dtype, []<class T>() { return describe<typename Problem::template Input<T, Kokkos::HostSpace>>(); });
+    return detail::with_dtype<Problem>(dtype, []<class T>() { return describe<InputOnHost<Problem, T>>(); });
   };
   app.output_fields = [](DType dtype) {
-    return detail::with_dtype<Problem>(
-        dtype, []<class T>() { return describe<typename Problem::template Output<T, Kokkos::HostSpace>>(); });
+    return detail::with_dtype<Problem>(dtype, []<class T>() { return describe<OutputOnHost<Problem, T>>(); });
   };
   app.check_parameters = [](ParameterMap const& map) { (void)typed_parameters<typename Problem::Parameters>(map); };
   app.input_shapes = [](std::size_t size, ParameterMap const& map) {
