@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -358,25 +359,13 @@ class TypedRun final : public UntypedRun {
   }
   void fence() override { exec_.fence("tessera: sample"); }
   [[nodiscard]] double rounding_steps() const override {
-    if constexpr (requires { plan_->rounding_steps(); }) {
-      return plan_->rounding_steps();
-    } else {
-      return steps_;
-    }
+    return of_plan(steps_, [](auto& plan) -> decltype(plan.rounding_steps()) { return plan.rounding_steps(); });
   }
   [[nodiscard]] std::optional<Work> work() const override {
-    if constexpr (requires { plan_->work(); }) {
-      return plan_->work();
-    } else {
-      return std::nullopt;
-    }
+    return of_plan(RowRun::work(), [](auto& plan) -> decltype(plan.work()) { return plan.work(); });
   }
   [[nodiscard]] std::optional<Prediction> prediction() const override {
-    if constexpr (requires { plan_->prediction(); }) {
-      return plan_->prediction();
-    } else {
-      return std::nullopt;
-    }
+    return of_plan(RowRun::prediction(), [](auto& plan) -> decltype(plan.prediction()) { return plan.prediction(); });
   }
   [[nodiscard]] bool flushes_denormals() const override {
     // CUDA C++ Programming Guide, atomicAdd: on global memory, 32-bit floats are added in flush-to-zero mode, doubles
@@ -388,25 +377,14 @@ class TypedRun final : public UntypedRun {
     }
   }
   [[nodiscard]] ReducedPrecision reduced_precision() const override {
-    if constexpr (requires { plan_->reduced_precision(); }) {
-      return plan_->reduced_precision();
-    } else {
-      return {};
-    }
+    return of_plan(RowRun::reduced_precision(),
+                   [](auto& plan) -> decltype(plan.reduced_precision()) { return plan.reduced_precision(); });
   }
   [[nodiscard]] std::vector<WrittenField> outputs() const override {
-    if constexpr (requires { plan_->outputs(); }) {
-      return plan_->outputs();
-    } else {
-      return {};
-    }
+    return of_plan(RowRun::outputs(), [](auto& plan) -> decltype(plan.outputs()) { return plan.outputs(); });
   }
   [[nodiscard]] std::string note() const override {
-    if constexpr (requires { plan_->note(); }) {
-      return plan_->note();
-    } else {
-      return {};
-    }
+    return of_plan(std::string(), [](auto& plan) -> decltype(plan.note()) { return plan.note(); });
   }
 
  protected:
@@ -430,6 +408,16 @@ class TypedRun final : public UntypedRun {
   }
 
  private:
+  // Returns what an optional member of the Plan returns, or `standard` if the Plan has no such member.
+  template <class Result, class Member>
+  [[nodiscard]] Result of_plan(Result standard, Member const& member) const {
+    if constexpr (std::invocable<Member const&, Plan&>) {
+      return member(*plan_);
+    } else {
+      return standard;
+    }
+  }
+
   Exec exec_{};
   InputOn<Problem, Exec, T> input_;
   ranks::Part const& part_;  // of the case
