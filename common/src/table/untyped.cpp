@@ -16,10 +16,7 @@ void read_part(FieldSource const& source, FieldSpec const& spec, Shape const& wh
   std::size_t const of_row = ranks::row_elements(whole);
   std::size_t const element = size_of(spec.dtype);
   if (ranks::world().count() > 1 && !whole.empty()) {
-    Shape offset(whole.size(), 0);
-    offset.front() = box.rows.begin;
-    if (whole.size() == 2) offset.back() = box.cols.begin;
-    if (source.read_together(spec, offset, ranks::shape_of(box, whole), data)) return;
+    if (source.read_together(spec, ranks::offset_of(box, whole), ranks::shape_of(box, whole), data)) return;
   }
   if (box.size() == 0) return;  // also for rows of 2^50 elements
   if (box.cols.size() < of_row) {
@@ -69,10 +66,8 @@ std::vector<FieldPlace> places_of(std::vector<FieldSpec> const& specs, std::vect
   std::vector<FieldPlace> places;
   if (ranks::world().count() == 1) return places;
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    Shape offset(whole[i].size(), 0);
-    if (!offset.empty()) offset.front() = own[i].rows.begin;
-    if (offset.size() == 2) offset.back() = own[i].cols.begin;
-    places.push_back({specs[i].name, whole[i], offset, whole[i].empty() || splits[i] == Split::whole});
+    bool const is_everywhere = whole[i].empty() || splits[i] == Split::whole;
+    places.push_back({specs[i].name, whole[i], ranks::offset_of(own[i], whole[i]), is_everywhere});
   }
   return places;
 }
@@ -103,7 +98,7 @@ FillField filled_from(FieldSource const& source, std::vector<FieldSpec> specs, s
   };
 }
 
-std::vector<unsigned char*> CaseFields::data() const {
+std::vector<unsigned char*> pointers_to(std::vector<std::shared_ptr<unsigned char>> const& memory) {
   std::vector<unsigned char*> result;
   for (auto const& field : memory) result.push_back(field.get());
   return result;
@@ -166,23 +161,20 @@ Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> c
   return result;
 }
 
-std::vector<ExpectedField> cut_rows(std::vector<ExpectedField> fields, ranks::Block rows) {
-  for (ExpectedField& field : fields) {
-    if (field.shape.empty()) continue;
-    std::size_t const of_row = ranks::row_elements(field.shape);
-    auto const cut = [&](std::vector<double>& values) {
-      if (values.empty()) return;
-      auto const begin = values.begin() + static_cast<std::ptrdiff_t>(rows.begin * of_row);
-      values = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(rows.size() * of_row));
-    };
-    cut(field.value);
-    for (auto const bound : expected_bounds) cut(field.*bound);
-    if (field.narrow != nullptr) {
-      field.narrow = std::shared_ptr<float const[]>(field.narrow, field.narrow.get() + rows.begin * of_row);
-    }
-    field.shape.front() = rows.size();
+void cut_rows(ExpectedField& field, ranks::Block rows) {
+  if (field.shape.empty() || field.shape.front() == rows.size()) return;
+  std::size_t const of_row = ranks::row_elements(field.shape);
+  auto const cut = [&](std::vector<double>& values) {
+    if (values.empty()) return;
+    auto const begin = values.begin() + static_cast<std::ptrdiff_t>(rows.begin * of_row);
+    values = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(rows.size() * of_row));
+  };
+  cut(field.value);
+  for (auto const bound : expected_bounds) cut(field.*bound);
+  if (field.narrow != nullptr) {
+    field.narrow = std::shared_ptr<float const[]>(field.narrow, field.narrow.get() + rows.begin * of_row);
   }
-  return fields;
+  field.shape.front() = rows.size();
 }
 
 UntypedCase::UntypedCase(DType dtype, CaseFields fields, ParameterMap parameters, MakeBoxes make_boxes)
@@ -191,7 +183,6 @@ UntypedCase::UntypedCase(DType dtype, CaseFields fields, ParameterMap parameters
       parameters_(std::move(parameters)),
       part_{ranks::world(), fields_.whole},
       make_boxes_(std::move(make_boxes)) {}
-UntypedCase::~UntypedCase() = default;
 
 std::vector<HostField> UntypedCase::input() const { return named_fields(fields_.input, fields_.own, fields_.memory); }
 std::vector<HostField> UntypedCase::input_shapes() const { return named_fields(fields_.input, part_.input, {}); }
@@ -264,9 +255,7 @@ std::optional<std::vector<ExpectedField>> UntypedCase::without_elements() const 
 std::vector<unsigned char*> UntypedCase::copies_on(std::string_view space) {
   auto& memory = on_device_[std::string(space)];
   if (memory.empty()) memory = copies_in(space, input());
-  std::vector<unsigned char*> fields;
-  for (auto const& field : memory) fields.push_back(field.get());
-  return fields;
+  return pointers_to(memory);
 }
 
 std::vector<std::unique_ptr<OtherValues>> UntypedCase::other_input(std::string_view space) {
@@ -297,16 +286,12 @@ UntypedCase::InReach UntypedCase::boxes_in_reach(std::vector<Split> const& split
 
 std::vector<ExpectedField> UntypedCase::cut(std::vector<ExpectedField> fields, std::size_t first) const {
   std::vector<ranks::Block> const rows = output_rows();
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    fields[i] =
-        std::move(cut_rows(list_of(std::move(fields[i])), {rows[i].begin - first, rows[i].end - first}).front());
-  }
+  for (std::size_t i = 0; i < fields.size(); ++i) cut_rows(fields[i], {rows[i].begin - first, rows[i].end - first});
   return fields;
 }
 
 UntypedRun::UntypedRun(UntypedCase& problem_case, std::string_view space)
     : case_(problem_case), kept_(problem_case.kept(space)), space_(space) {}
-UntypedRun::~UntypedRun() = default;
 
 std::vector<unsigned char*> UntypedRun::allocate(UntypedCase const& problem_case) {
   std::vector<Shape> const shapes = problem_case.own_output_shapes();

@@ -64,4 +64,12 @@ struct Grid {
   return whole;
 }
 
+/// Returns the position of the part's first element in a field of that shape.
+[[nodiscard]] inline Shape offset_of(Box const& box, Shape const& whole) {
+  Shape offset(whole.size(), 0);
+  if (!whole.empty()) offset.front() = box.rows.begin;
+  if (whole.size() == 2) offset.back() = box.cols.begin;
+  return offset;
+}
+
 }  // namespace tessera::ranks

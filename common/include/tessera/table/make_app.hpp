@@ -129,7 +129,7 @@ class TypedCase final : public UntypedCase {
   TypedCase(CaseFields fields, typename Problem::Parameters const& typed, ParameterMap parameters, MakeBoxes make_boxes)
       : UntypedCase(dtype_of<T>, std::move(fields), std::move(parameters), std::move(make_boxes)) {
     input_.parameters = typed;
-    wrap_fields(input_, this->fields().own, this->fields().data());
+    wrap_fields(input_, this->fields().own, pointers_to(this->fields().memory));
   }
 
   void tune(ParameterMap const& parameters) override {
@@ -159,9 +159,8 @@ class TypedCase final : public UntypedCase {
       return Problem::template reference<T>(input_of(*other));
     } else {
       // Runs the reference on the input that this rank's rows need: the whole input, unless the Problem needs less.
-      std::size_t first = 0;
-      std::unique_ptr<Case> const other = in_reach(first);
-      return cut(Problem::template reference<T>(from(*other, first)), first);
+      Reached const reached = in_reach();
+      return cut(Problem::template reference<T>(reached.input), reached.first);
     }
   }
 
@@ -174,13 +173,11 @@ class TypedCase final : public UntypedCase {
         return rows ? joined(*rows, {0, rows->n}) : reference();
       }
       if constexpr (Reaches<Problem> && !RefersToParts<Problem>) {
-        std::size_t first = 0;
-        std::unique_ptr<Case> const other = in_reach(first);
-        HostInput const input = from(*other, first);
+        Reached const reached = in_reach();
         ranks::Block const own = output_rows().front();
-        std::optional<Rows> const rows = rows_of(input);
-        return rows && own.size() > 0 ? joined(*rows, {own.begin - first, own.end - first})
-                                      : cut(Problem::template reference<T>(input), first);
+        std::optional<Rows> const rows = rows_of(reached.input);
+        return rows && own.size() > 0 ? joined(*rows, {own.begin - reached.first, own.end - reached.first})
+                                      : cut(Problem::template reference<T>(reached.input), reached.first);
       }
     }
     return reference();
@@ -267,19 +264,21 @@ class TypedCase final : public UntypedCase {
     return std::move(Problem::template reference<T>(some).front());
   }
 
-  // On several ranks: returns the input that this rank's rows need, from row `first` on. This is the whole input,
-  // unless the Problem needs less.
-  [[nodiscard]] std::unique_ptr<Case> in_reach(std::size_t& first) const {
+  // On several ranks: the input that this rank's rows need, from row `first` on. This is the whole input, unless the
+  // Problem needs less.
+  struct Reached {
+    std::unique_ptr<Case> owner;
+    HostInput input;
+    std::size_t first;
+  };
+  [[nodiscard]] Reached in_reach() const {
     std::optional<ranks::Reach> reach;
     if constexpr (Reaches<Problem>) reach = Problem::reach(part().input, input_.parameters);
-    auto const needed = boxes_in_reach(input_splits().of_fields, reach);
-    first = needed.first;
-    return with_boxes(needed.boxes);
-  }
-  [[nodiscard]] HostInput from(Case const& other, std::size_t first) const {
-    HostInput input = input_of(other);
+    auto const [boxes, first] = boxes_in_reach(input_splits().of_fields, reach);
+    std::unique_ptr<Case> other = with_boxes(boxes);
+    HostInput input = input_of(*other);
     if constexpr (requires { input.parameters.first; }) input.parameters.first = first;
-    return input;
+    return {std::move(other), input, first};
   }
 
   // Rows of an input and of its output, for the reference of some of these rows.
@@ -330,8 +329,8 @@ class TypedCase final : public UntypedCase {
     });
     if constexpr (requires { some.parameters.first; }) some.parameters.first += wide.begin;
     std::vector<ExpectedField> fields = Problem::template reference<T>(some);
-    if (wide == own) return fields;
-    return cut_rows(std::move(fields), {own.begin - wide.begin, own.end - wide.begin});
+    for (ExpectedField& field : fields) cut_rows(field, {own.begin - wide.begin, own.end - wide.begin});
+    return fields;
   }
 
   HostInput input_{};

@@ -45,10 +45,10 @@ struct CaseFields {
   std::vector<Shape> whole;  ///< shapes of the input of all ranks together
   std::vector<Shape> own;    ///< shapes of the parts
   std::vector<std::shared_ptr<unsigned char>> memory;
-
-  /// Returns pointers to the parts.
-  [[nodiscard]] std::vector<unsigned char*> data() const;
 };
+
+/// Returns the addresses of the blocks.
+[[nodiscard]] std::vector<unsigned char*> pointers_to(std::vector<std::shared_ptr<unsigned char>> const& memory);
 
 /// Returns these parts, filled, in newly allocated host memory.
 [[nodiscard]] CaseFields filled_fields(std::vector<FieldSpec> input, std::vector<FieldSpec> output,
@@ -73,8 +73,8 @@ void check_reals(std::vector<ParameterSpec> const& specs, ParameterMap const& ma
   return {2 * reach.before + 8, 2 * reach.behind + 8};
 }
 
-/// Returns the rows `rows` of the reference of some rows of the output.
-[[nodiscard]] std::vector<ExpectedField> cut_rows(std::vector<ExpectedField> fields, ranks::Block rows);
+/// Keeps only these rows of a field.
+void cut_rows(ExpectedField& field, ranks::Block rows);
 
 /// The parts of a case that do not depend on its Problem.
 class UntypedCase : public Case {
@@ -83,7 +83,6 @@ class UntypedCase : public Case {
   using MakeBoxes = std::function<std::unique_ptr<Case>(std::vector<ranks::Box> const&)>;
 
   UntypedCase(DType dtype, CaseFields fields, ParameterMap parameters, MakeBoxes make_boxes);
-  ~UntypedCase() override;
 
   [[nodiscard]] DType dtype() const override { return dtype_; }
   [[nodiscard]] ParameterMap const& parameters() const override { return parameters_; }
@@ -149,7 +148,6 @@ class UntypedCase : public Case {
 class UntypedRun : public RowRun {
  public:
   UntypedRun(UntypedCase& problem_case, std::string_view space);
-  ~UntypedRun() override;
 
   void poison() override;
   void evict_cache() override;
