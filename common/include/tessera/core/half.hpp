@@ -234,22 +234,10 @@ template <class T>
 using Arithmetic = typename detail::ArithmeticOf<T>::type;
 
 namespace detail {
+/// What differs from the limits of float.
 template <class T, int Mantissa>
-struct ShortLimits {
-  static constexpr bool is_specialized = true;
-  static constexpr bool is_signed = true;
-  static constexpr bool is_integer = false;
-  static constexpr bool is_exact = false;
-  static constexpr bool has_infinity = true;
-  static constexpr bool has_quiet_NaN = true;
+struct ShortLimits : std::numeric_limits<float> {
   static constexpr bool has_signaling_NaN = false;
-  static constexpr std::float_round_style round_style = std::round_to_nearest;
-  static constexpr bool is_iec559 = true;
-  static constexpr bool is_bounded = true;
-  static constexpr bool is_modulo = false;
-  static constexpr bool traps = false;
-  static constexpr bool tinyness_before = false;
-  static constexpr int radix = 2;
   static constexpr int digits = Mantissa + 1;
   static constexpr int digits10 = Mantissa * 30103 / 100000;
   static constexpr int max_digits10 = 2 + digits * 30103 / 100000;
