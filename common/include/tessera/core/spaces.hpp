@@ -7,7 +7,6 @@
 #include <concepts>
 #include <cstddef>
 #include <string_view>
-#include <type_traits>
 
 #include <tessera/core/type_list.hpp>
 
@@ -38,35 +37,34 @@ template <class Index = std::size_t, ExecutionSpace Exec>
 
 namespace detail {
 
-// A type list without the spaces that Kokkos was not built with; GPU first, in the order of reports.
-template <class... Lists>
-struct Concatenated;
-template <class... Types>
-struct Concatenated<TypeList<Types...>> {
-  using type = TypeList<Types...>;
-};
-template <class... First, class... Second, class... Rest>
-struct Concatenated<TypeList<First...>, TypeList<Second...>, Rest...> {
-  using type = typename Concatenated<TypeList<First..., Second...>, Rest...>::type;
-};
+template <class Exec>
+inline constexpr std::string_view name_of_space = "serial";
 
 #ifdef KOKKOS_ENABLE_CUDA
 using CudaSpaces = TypeList<Kokkos::Cuda>;
+template <>
+inline constexpr std::string_view name_of_space<Kokkos::Cuda> = "cuda";
 #else
 using CudaSpaces = TypeList<>;
 #endif
 #ifdef KOKKOS_ENABLE_HIP
 using HipSpaces = TypeList<Kokkos::HIP>;
+template <>
+inline constexpr std::string_view name_of_space<Kokkos::HIP> = "hip";
 #else
 using HipSpaces = TypeList<>;
 #endif
 #ifdef KOKKOS_ENABLE_OPENMP
 using OpenMPSpaces = TypeList<Kokkos::OpenMP>;
+template <>
+inline constexpr std::string_view name_of_space<Kokkos::OpenMP> = "openmp";
 #else
 using OpenMPSpaces = TypeList<>;
 #endif
 #ifdef KOKKOS_ENABLE_THREADS
 using ThreadsSpaces = TypeList<Kokkos::Threads>;
+template <>
+inline constexpr std::string_view name_of_space<Kokkos::Threads> = "threads";
 #else
 using ThreadsSpaces = TypeList<>;
 #endif
@@ -76,31 +74,32 @@ using SerialSpaces = TypeList<Kokkos::Serial>;
 using SerialSpaces = TypeList<>;
 #endif
 
-template <class Exec, class List>
-struct Contains;
-template <class Exec, class... Types>
-struct Contains<Exec, TypeList<Types...>> : std::bool_constant<(std::is_same_v<Exec, Types> || ...)> {};
-
 }  // namespace detail
 
-using EnabledSpaces = typename detail::Concatenated<detail::CudaSpaces, detail::HipSpaces, detail::OpenMPSpaces,
-                                                    detail::ThreadsSpaces, detail::SerialSpaces>::type;
+/// The spaces of this Kokkos: GPU first, in the order of reports.
+using EnabledSpaces = decltype(detail::CudaSpaces{} + detail::HipSpaces{} + detail::OpenMPSpaces{} +
+                               detail::ThreadsSpaces{} + detail::SerialSpaces{});
 
-/// True for GPUs, where lanes are the lanes of a warp or wavefront.
+/// Returns "cuda", "hip", "openmp", "threads" or "serial".
 template <ExecutionSpace Exec>
-inline constexpr bool is_gpu =
-    detail::Contains<Exec, detail::CudaSpaces>::value || detail::Contains<Exec, detail::HipSpaces>::value;
+[[nodiscard]] constexpr std::string_view space_name() {
+  return detail::name_of_space<Exec>;
+}
 
 /// True for AMD GPUs.
 template <ExecutionSpace Exec>
-inline constexpr bool is_hip = detail::Contains<Exec, detail::HipSpaces>::value;
+inline constexpr bool is_hip = space_name<Exec>() == "hip";
+
+/// True for GPUs, where lanes are the lanes of a warp or wavefront.
+template <ExecutionSpace Exec>
+inline constexpr bool is_gpu = space_name<Exec>() == "cuda" || is_hip<Exec>;
 
 /// Returns the number of a GPU's multiprocessors, as its driver reports it (compute units on AMD GPUs), or the number
 /// of threads of a host. concurrency() is not used: for a GPU it counts threads, and the number of threads per
 /// multiprocessor differs.
 template <ExecutionSpace Exec>
 [[nodiscard]] int multiprocessors(Exec const& exec) {
-  if constexpr (detail::Contains<Exec, detail::CudaSpaces>::value) {
+  if constexpr (space_name<Exec>() == "cuda") {
     return exec.cuda_device_prop().multiProcessorCount;
   } else if constexpr (is_hip<Exec>) {
     return exec.hip_device_prop().multiProcessorCount;
@@ -112,28 +111,12 @@ template <ExecutionSpace Exec>
 /// Returns the bytes of a GPU's last-level cache, which its multiprocessors share; 0 on a host.
 template <ExecutionSpace Exec>
 [[nodiscard]] std::size_t last_cache_of_gpu([[maybe_unused]] Exec const& exec) {
-  if constexpr (detail::Contains<Exec, detail::CudaSpaces>::value) {
+  if constexpr (space_name<Exec>() == "cuda") {
     return static_cast<std::size_t>(exec.cuda_device_prop().l2CacheSize);
   } else if constexpr (is_hip<Exec>) {
     return static_cast<std::size_t>(exec.hip_device_prop().l2CacheSize);
   } else {
     return 0;
-  }
-}
-
-/// Returns "cuda", "hip", "openmp", "threads" or "serial".
-template <ExecutionSpace Exec>
-[[nodiscard]] constexpr std::string_view space_name() {
-  if constexpr (detail::Contains<Exec, detail::CudaSpaces>::value) {
-    return "cuda";
-  } else if constexpr (detail::Contains<Exec, detail::HipSpaces>::value) {
-    return "hip";
-  } else if constexpr (detail::Contains<Exec, detail::OpenMPSpaces>::value) {
-    return "openmp";
-  } else if constexpr (detail::Contains<Exec, detail::ThreadsSpaces>::value) {
-    return "threads";
-  } else {
-    return "serial";
   }
 }
 

@@ -7,6 +7,10 @@ namespace tessera {
 template <class... Types>
 struct TypeList {};
 
+/// The types of both lists; for decltype.
+template <class... First, class... Second>
+TypeList<First..., Second...> operator+(TypeList<First...>, TypeList<Second...>);
+
 /// Calls `body.template operator()<Type>()` for each type, in order.
 template <class... Types, class Body>
 constexpr void for_each_type(TypeList<Types...>, Body&& body) {
