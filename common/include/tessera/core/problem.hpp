@@ -164,25 +164,25 @@ template <class Exec, class Input, class Output>
   return std::tuple_cat(views_of(exec, input, output), std::tie(input.parameters));
 }
 
-// The forms of a variant's call.
-template <class Plan, class Exec, class Input, class Output>
-concept CallableOnStructs = takes<Plan, std::tuple<Exec const&, Input const&, Output const&>>;
+// The forms of a variant's call: on views, which the parameters may follow, or on Input and Output. Views come first:
+// a kernel with one input and one output may take any type.
 template <class Plan, class Exec, class Input, class Output>
 concept CallableOnViews = takes<Plan, decltype(views_of(Exec(), Input(), Output()))>;
 template <class Plan, class Exec, class Input, class Output>
 concept CallableWithParameters = takes<Plan, decltype(views_and_parameters(Exec(), Input(), Output()))>;
 template <class Plan, class Exec, class Input, class Output>
-concept CallableInAForm = CallableOnStructs<Plan, Exec, Input, Output> || CallableOnViews<Plan, Exec, Input, Output> ||
-                          CallableWithParameters<Plan, Exec, Input, Output>;
+concept CallableInAForm =
+    CallableOnViews<Plan, Exec, Input, Output> || CallableWithParameters<Plan, Exec, Input, Output> ||
+    takes<Plan, std::tuple<Exec const&, Input const&, Output const&>>;
 
 template <class Exec, class Input, class Output, CallableInAForm<Exec, Input, Output> Plan>
 void enqueue(Plan& plan, Exec const& exec, Input const& input, Output const& output) {
-  if constexpr (CallableOnStructs<Plan, Exec, Input, Output>) {
-    plan(exec, input, output);
-  } else if constexpr (CallableOnViews<Plan, Exec, Input, Output>) {
+  if constexpr (CallableOnViews<Plan, Exec, Input, Output>) {
     std::apply(plan, views_of(exec, input, output));
-  } else {
+  } else if constexpr (CallableWithParameters<Plan, Exec, Input, Output>) {
     std::apply(plan, views_and_parameters(exec, input, output));
+  } else {
+    plan(exec, input, output);
   }
 }
 

@@ -2,6 +2,7 @@
 /// \file
 /// A Plan for matrix units (tensor cores). It skips execution spaces without them.
 
+#include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/detail/gemm/matrix_units.hpp>
 
@@ -21,7 +22,7 @@ class OnMatrixUnits : public Launches {
   template <class Input, class Output>
   void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] Input const& input,
                   [[maybe_unused]] Output const& output) {
-    if constexpr (is_gpu<Exec>) Launches::operator()(exec, input, output);
+    if constexpr (is_gpu<Exec>) detail::enqueue(static_cast<Launches&>(*this), exec, input, output);
   }
 };
 
