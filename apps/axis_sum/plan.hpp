@@ -8,17 +8,15 @@
 #include "problem.hpp"
 
 #include <tessera/core/problem.hpp>
-#include <tessera/table/kernel_plan.hpp>
 
 namespace tessera::axis_sum {
 
 template <class Variant, std::int64_t axis, class Exec, class T, class Kernel>
-class SumPlan : public KernelPlan<Kernel> {
+class SumPlan : public Kernel {
  public:
   SumPlan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input)
-      : SumPlan::KernelPlan((needs_axis(input.parameters, axis, Variant::info.name), exec), input.a.extent(0),
-                            input.a.extent(1), input.parameters.team,
-                            "tessera::axis_sum::" + std::string(Variant::info.name)) {}
+      : Kernel((needs_axis(input.parameters, axis, Variant::info.name), exec), input.a.extent(0), input.a.extent(1),
+               input.parameters.team, "tessera::axis_sum::" + std::string(Variant::info.name)) {}
 
   [[nodiscard]] std::string note() const
     requires(Variant::in_chunks)

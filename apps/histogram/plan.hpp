@@ -8,18 +8,17 @@
 
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/table/kernel_plan.hpp>
 
 namespace tessera::histogram {
 
 /// The Plan of a variant around a kernel.
 /// \tparam Kernel constructed from (exec, n, bins, tile, team, label)
 template <class Variant, ExecutionSpace Exec, class T, class Kernel>
-class CountPlan : public KernelPlan<Kernel> {
+class CountPlan : public Kernel {
  public:
   CountPlan(Exec const& exec, InputOn<Histogram, Exec, T> const& input)
-      : CountPlan::KernelPlan(exec, input.in.extent(0), input.parameters.template rule<T>(), input.parameters.tile,
-                              input.parameters.team, "tessera::histogram::" + std::string(Variant::info.name)) {}
+      : Kernel(exec, input.in.extent(0), input.parameters.template rule<T>(), input.parameters.tile,
+               input.parameters.team, "tessera::histogram::" + std::string(Variant::info.name)) {}
 };
 
 }  // namespace tessera::histogram

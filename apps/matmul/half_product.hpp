@@ -17,7 +17,6 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/tensor_gemm.hpp>
-#include <tessera/table/kernel_plan.hpp>
 
 namespace tessera::matmul {
 
@@ -54,10 +53,10 @@ struct FactorRule<BFloat16, flushes> {
 /// lanes per team.
 template <ExecutionSpace Exec, class Factor, class Product = kernels::TensorGemm<Exec, Factor>,
           int lanes = kernels::TensorGemmTuning<Exec>::Large::lanes>
-class HalfPlan : public KernelPlan<Product> {
+class HalfPlan : public Product {
  public:
   HalfPlan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
-      : HalfPlan::KernelPlan(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
+      : Product(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
     if (input.parameters.team != 0) {
       throw Skip("a team of " + std::to_string(input.parameters.team) + " threads (a tile is cut for " +
                  std::to_string(lanes) + ")");

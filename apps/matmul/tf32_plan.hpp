@@ -17,7 +17,6 @@
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/tf32_gemm.hpp>
-#include <tessera/table/kernel_plan.hpp>
 
 namespace tessera::matmul {
 
@@ -34,10 +33,10 @@ struct Tf32Rule {
 /// Emulates matrix units on hosts, for tests only; the variants skip hosts. Throws Skip for matrices with elements that
 /// the terms do not represent, and on GPUs without matrix units. `Gemm`: a kernel object for floats with `Terms` terms.
 template <ExecutionSpace Exec, int Terms, class Gemm = kernels::Tf32Gemm<Exec, Terms>>
-class Tf32Plan : public KernelPlan<Gemm> {
+class Tf32Plan : public Gemm {
  public:
   Tf32Plan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
-      : Tf32Plan::KernelPlan(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
+      : Gemm(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
     kernels::require_team_of_tile(input.parameters.team, Gemm::Tile::lanes);
     FactorFacts const a = facts_of<Tf32Rule>(exec, input.a);
     FactorFacts const b = facts_of<Tf32Rule>(exec, input.b);

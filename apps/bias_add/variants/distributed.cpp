@@ -5,7 +5,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/bias_add.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::bias_add {
@@ -16,9 +15,9 @@ struct Distributed {
                                     .summary = "rows split over the ranks, bias on every rank, no communication"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::BiasAdd<Exec, T>> {
+  struct Plan : kernels::BiasAdd<Exec, T> {
     Plan(Exec const& exec, InputOn<BiasAdd, Exec, T> const& input, ranks::Part const&)
-        : Plan::KernelPlan(exec, input.x.extent(0), input.x.extent(1), "tessera::bias_add::distributed") {}
+        : Plan::BiasAdd(exec, input.x.extent(0), input.x.extent(1), "tessera::bias_add::distributed") {}
   };
 };
 

@@ -4,7 +4,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/bias_add.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::bias_add {
@@ -14,9 +13,9 @@ struct Vector {
       .name = "vector", .level = Level::range, .summary = "16-byte packs of x, columns without a division"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::BiasAdd<Exec, T>> {
+  struct Plan : kernels::BiasAdd<Exec, T> {
     Plan(Exec const& exec, InputOn<BiasAdd, Exec, T> const& input)
-        : Plan::KernelPlan(exec, input.x.extent(0), input.x.extent(1), "tessera::bias_add::vector") {}
+        : Plan::BiasAdd(exec, input.x.extent(0), input.x.extent(1), "tessera::bias_add::vector") {}
   };
 };
 

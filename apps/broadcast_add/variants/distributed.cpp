@@ -5,7 +5,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/broadcast_add.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::broadcast_add {
@@ -16,10 +15,10 @@ struct Distributed {
                                     .summary = "rows split over the ranks, a on every rank, no communication"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::BroadcastAdd<Exec, T>> {
+  struct Plan : kernels::BroadcastAdd<Exec, T> {
     Plan(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input, ranks::Part const&)
-        : Plan::KernelPlan(exec, input.b.extent(0), input.a.extent(0), input.parameters.team,
-                           "tessera::broadcast_add::distributed") {}
+        : Plan::BroadcastAdd(exec, input.b.extent(0), input.a.extent(0), input.parameters.team,
+                             "tessera::broadcast_add::distributed") {}
   };
 };
 

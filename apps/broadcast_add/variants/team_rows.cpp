@@ -5,7 +5,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/broadcast_add.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::broadcast_add {
@@ -15,10 +14,10 @@ struct TeamRows {
       .name = "team_rows", .level = Level::team, .summary = "a piece of a row per thread, b[row] in a register"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::BroadcastAdd<Exec, T>> {
+  struct Plan : kernels::BroadcastAdd<Exec, T> {
     Plan(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input)
-        : Plan::KernelPlan(exec, input.b.extent(0), input.a.extent(0), input.parameters.team,
-                           "tessera::broadcast_add::team_rows") {}
+        : Plan::BroadcastAdd(exec, input.b.extent(0), input.a.extent(0), input.parameters.team,
+                             "tessera::broadcast_add::team_rows") {}
   };
 };
 

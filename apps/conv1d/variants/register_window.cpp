@@ -5,7 +5,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/conv1d.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::conv1d {
@@ -15,10 +14,10 @@ struct RegisterWindow {
       .name = "register_window", .level = Level::team, .summary = "runs of sums in registers, a sliding window"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::RegisterWindow<Exec, T>> {
+  struct Plan : kernels::RegisterWindow<Exec, T> {
     Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input)
-        : Plan::KernelPlan(exec, input.a.extent(0), input.k.extent(0), input.parameters.tile, input.parameters.team,
-                           "tessera::conv1d::register_window") {}
+        : Plan::RegisterWindow(exec, input.a.extent(0), input.k.extent(0), input.parameters.tile, input.parameters.team,
+                               "tessera::conv1d::register_window") {}
   };
 };
 

@@ -5,7 +5,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/conv2d.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::conv2d {
@@ -16,10 +15,10 @@ struct RegisterTile {
                                     .summary = "a strip of sums in each lane's registers, 16-byte loads down the rows"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::Conv2d<Exec, T>> {
+  struct Plan : kernels::Conv2d<Exec, T> {
     Plan(Exec const& exec, InputOn<Conv2d, Exec, T> const& input)
-        : Plan::KernelPlan(exec, input.in.extent(0), input.in.extent(1), input.parameters.team,
-                           "tessera::conv2d::register_tile") {}
+        : Plan::Conv2d(exec, input.in.extent(0), input.in.extent(1), input.parameters.team,
+                       "tessera::conv2d::register_tile") {}
   };
 };
 

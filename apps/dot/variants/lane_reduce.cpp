@@ -6,7 +6,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/reduce.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::dot {
@@ -17,11 +16,11 @@ struct LaneReduce {
                                     .summary = "16-byte accesses, lanes, threads, team; last team folds: one launch"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::SinglePassSum<Exec, T, 2, kernels::Times<T>>> {
+  struct Plan : kernels::SinglePassSum<Exec, T, 2, kernels::Times<T>> {
     Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
-        : Plan::KernelPlan(exec, input.a.extent(0), input.parameters.team, "tessera::dot::lane_reduce") {}
+        : Plan::SinglePassSum(exec, input.a.extent(0), input.parameters.team, "tessera::dot::lane_reduce") {}
 
-    [[nodiscard]] double rounding_steps() const { return Plan::KernelPlan::rounding_steps(1); }
+    [[nodiscard]] double rounding_steps() const { return Plan::SinglePassSum::rounding_steps(1); }
   };
 };
 

@@ -5,7 +5,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/layer_norm.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm {
@@ -15,13 +14,13 @@ struct LanesPerRow {
       .name = "lanes_per_row", .level = Level::lane, .summary = "a few lanes per row, rows in registers"};
 
   template <ExecutionSpace Exec, Floating T>
-  struct Plan : KernelPlan<kernels::LayerNorm<Exec, T>> {
+  struct Plan : kernels::LayerNorm<Exec, T> {
     Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input)
-        : Plan::KernelPlan(exec, input.x.extent(0), input.x.extent(1), input.parameters.eps, input.parameters.team,
-                           "tessera::layernorm::lanes_per_row::rows") {}
+        : Plan::LayerNorm(exec, input.x.extent(0), input.x.extent(1), input.parameters.eps, input.parameters.team,
+                          "tessera::layernorm::lanes_per_row::rows") {}
 
     /// Counts the chain to an xhat, and 2 for y.
-    [[nodiscard]] double rounding_steps() const { return Plan::KernelPlan::rounding_steps() + 2; }
+    [[nodiscard]] double rounding_steps() const { return Plan::LayerNorm::rounding_steps() + 2; }
   };
 };
 

@@ -4,8 +4,8 @@
 #include "../problem.hpp"
 #include "../stored_rows_product.hpp"
 
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::layernorm_linear {
 

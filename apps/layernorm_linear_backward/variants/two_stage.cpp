@@ -7,8 +7,8 @@
 #include "../problem.hpp"
 #include "../two_stage_gradients.hpp"
 
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::layernorm_linear_backward {
 

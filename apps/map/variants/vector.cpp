@@ -5,7 +5,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/transform.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::map {
@@ -15,9 +14,9 @@ struct Vector {
       .name = "vector", .level = Level::range, .summary = "16-byte accesses, remainder element by element"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::Transform<Exec, T, AddConstant<T>>> {
+  struct Plan : kernels::Transform<Exec, T, AddConstant<T>> {
     Plan(Exec const&, InputOn<Map, Exec, T> const& input)
-        : Plan::KernelPlan({static_cast<T>(input.parameters.c)}, "tessera::map::vector::add") {}
+        : Plan::Transform({static_cast<T>(input.parameters.c)}, "tessera::map::vector::add") {}
   };
 };
 

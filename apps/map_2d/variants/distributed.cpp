@@ -5,7 +5,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/transform.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::map_2d {
@@ -16,9 +15,9 @@ struct Distributed {
                                     .summary = "rows split over the ranks, 16-byte accesses, no communication"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::Transform<Exec, T, AddConstant<T>>> {
+  struct Plan : kernels::Transform<Exec, T, AddConstant<T>> {
     Plan(Exec const&, InputOn<Map2d, Exec, T> const& input, ranks::Part const&)
-        : Plan::KernelPlan({static_cast<T>(input.parameters.c)}, "tessera::map_2d::distributed::add") {}
+        : Plan::Transform({static_cast<T>(input.parameters.c)}, "tessera::map_2d::distributed::add") {}
   };
 };
 

@@ -6,7 +6,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/gemm.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
@@ -17,10 +16,10 @@ struct RegisterTile {
                                     .summary = "2-D tiles in registers, 16-byte loads, several slices in scratch"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::Gemm<Exec, T>> {
+  struct Plan : kernels::Gemm<Exec, T> {
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : Plan::KernelPlan(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), input.parameters.team,
-                           "tessera::matmul::register_tile::product") {}
+        : Plan::Gemm(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), input.parameters.team,
+                     "tessera::matmul::register_tile::product") {}
   };
 };
 

@@ -10,8 +10,8 @@
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/scratch.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::matmul {
 

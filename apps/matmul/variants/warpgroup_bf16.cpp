@@ -7,8 +7,8 @@
 #include "../warpgroup_plan.hpp"
 
 #include <tessera/core/half.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::matmul {
 

@@ -7,8 +7,8 @@
 #include "../tf32_plan.hpp"
 
 #include <tessera/kernels/warpgroup_tf32_gemm.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::matmul {
 

@@ -6,7 +6,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/partition_segments.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
@@ -16,10 +15,11 @@ struct LaneVotes {
                                     .level = Level::lane,
                                     .summary = "segments in the lanes of a thread, placed by their votes"};
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::SegmentPartition<Exec, T, LessThanPivot<T>>> {
+  struct Plan : kernels::SegmentPartition<Exec, T, LessThanPivot<T>> {
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
-        : Plan::KernelPlan(exec, input.in.extent(0), input.parameters.segment, LessThanPivot<T>(input.parameters.pivot),
-                           input.parameters.team, "tessera::partition::lane_votes") {
+        : Plan::SegmentPartition(exec, input.in.extent(0), input.parameters.segment,
+                                 LessThanPivot<T>(input.parameters.pivot), input.parameters.team,
+                                 "tessera::partition::lane_votes") {
       require_kept_order(input.parameters);
     }
   };

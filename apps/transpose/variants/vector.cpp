@@ -7,7 +7,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/transpose.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::transpose {
@@ -18,10 +17,10 @@ struct Vector {
                                     .summary = "blocks turned in registers, 16-byte accesses to memory and scratch"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::Transpose<Exec, T>> {
+  struct Plan : kernels::Transpose<Exec, T> {
     Plan(Exec const& exec, InputOn<Transpose, Exec, T> const& input)
-        : Plan::KernelPlan(exec, input.a.extent(0), input.a.extent(1), input.parameters.team,
-                           "tessera::transpose::vector::move") {}
+        : Plan::Transpose(exec, input.a.extent(0), input.a.extent(1), input.parameters.team,
+                          "tessera::transpose::vector::move") {}
   };
 };
 

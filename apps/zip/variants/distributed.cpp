@@ -4,7 +4,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/transform.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::zip {
@@ -15,9 +14,9 @@ struct Distributed {
                                     .summary = "one block per rank, 16-byte accesses, no communication"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::Transform<Exec, T, Add<T>>> {
+  struct Plan : kernels::Transform<Exec, T, Add<T>> {
     Plan(Exec const&, InputOn<Zip, Exec, T> const&, ranks::Part const&)
-        : Plan::KernelPlan({}, "tessera::zip::distributed::add") {}
+        : Plan::Transform({}, "tessera::zip::distributed::add") {}
   };
 };
 

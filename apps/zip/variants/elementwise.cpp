@@ -5,7 +5,6 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/transform.hpp>
-#include <tessera/table/kernel_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::zip {
@@ -16,8 +15,8 @@ struct Elementwise {
                                     .summary = "one 16-byte pack per index, remainder element by element"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : KernelPlan<kernels::Transform<Exec, T, Add<T>>> {
-    Plan(Exec const&, InputOn<Zip, Exec, T> const&) : Plan::KernelPlan({}, "tessera::zip::elementwise::add") {}
+  struct Plan : kernels::Transform<Exec, T, Add<T>> {
+    Plan(Exec const&, InputOn<Zip, Exec, T> const&) : Plan::Transform({}, "tessera::zip::elementwise::add") {}
   };
 };
 
