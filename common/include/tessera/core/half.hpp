@@ -218,20 +218,9 @@ concept ShortFloat = std::same_as<T, Half> || std::same_as<T, BFloat16>;
 template <class T>
 concept Floating = std::floating_point<T> || ShortFloat<T>;
 
-namespace detail {
-template <class T>
-struct ArithmeticOf {
-  using type = T;
-};
-template <ShortFloat T>
-struct ArithmeticOf<T> {
-  using type = float;
-};
-}  // namespace detail
-
 /// The type of operations on T and of their sums: float for 16-bit floats, otherwise T.
 template <class T>
-using Arithmetic = typename detail::ArithmeticOf<T>::type;
+using Arithmetic = std::conditional_t<ShortFloat<T>, float, T>;
 
 namespace detail {
 /// What differs from the limits of float.

@@ -98,10 +98,7 @@ concept ProblemFor = Fields<InputOnHost<P, T>> && Fields<OutputOnHost<P, T>> &&
 
 /// True if the Problem has rows in Half and BFloat16.
 template <class P>
-inline constexpr bool has_short_floats = false;
-template <class P>
-  requires requires { P::short_floats; }
-inline constexpr bool has_short_floats<P> = P::short_floats;
+inline constexpr bool has_short_floats = requires { requires P::short_floats; };
 
 /// True if the Problem defines how the ranks share its fields.
 template <class P>

@@ -57,34 +57,21 @@ inline constexpr std::array arithmetic_dtypes{DType::float32, DType::float64, DT
   return std::nullopt;
 }
 
+/// The dtype of elements of type T. Other types do not compile.
 template <class T>
-struct DTypeOf;
+inline constexpr DType dtype_of = T::has_no_dtype;
 template <>
-struct DTypeOf<float> {
-  static constexpr DType value = DType::float32;
-};
+inline constexpr DType dtype_of<float> = DType::float32;
 template <>
-struct DTypeOf<double> {
-  static constexpr DType value = DType::float64;
-};
+inline constexpr DType dtype_of<double> = DType::float64;
 template <>
-struct DTypeOf<std::int32_t> {
-  static constexpr DType value = DType::int32;
-};
+inline constexpr DType dtype_of<std::int32_t> = DType::int32;
 template <>
-struct DTypeOf<std::int64_t> {
-  static constexpr DType value = DType::int64;
-};
+inline constexpr DType dtype_of<std::int64_t> = DType::int64;
 template <>
-struct DTypeOf<Half> {
-  static constexpr DType value = DType::float16;
-};
+inline constexpr DType dtype_of<Half> = DType::float16;
 template <>
-struct DTypeOf<BFloat16> {
-  static constexpr DType value = DType::bfloat16;
-};
-template <class T>
-inline constexpr DType dtype_of = DTypeOf<T>::value;
+inline constexpr DType dtype_of<BFloat16> = DType::bfloat16;
 
 /// Returns the dtype of operations and sums: float for 16-bit floats (core/half.hpp), otherwise the dtype itself.
 [[nodiscard]] constexpr DType arithmetic_of(DType dtype) { return size_of(dtype) == 2 ? DType::float32 : dtype; }
