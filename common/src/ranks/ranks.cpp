@@ -217,9 +217,7 @@ void Ranks::sum_numbers(void* values, std::size_t count, Number number) const {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   std::size_t size = 8;
   switch (number) {
-    case Number::i32: type = MPI_UINT32_T, size = 4; break;  // as unsigned, so that it wraps
     case Number::u32: type = MPI_UINT32_T, size = 4; break;
-    case Number::i64: type = MPI_UINT64_T; break;
     case Number::u64: type = MPI_UINT64_T; break;
     case Number::f32: type = MPI_FLOAT, size = 4; break;
     case Number::f64: type = MPI_DOUBLE; break;

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -74,6 +75,20 @@ void find_processors() {
 
 namespace {
 
+[[maybe_unused]] std::string value_of(char const* variable) {
+  char const* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+// Returns the values of an option that may stand several times.
+[[maybe_unused]] std::vector<std::string> values_of(std::string const& option, int argc, char** argv) {
+  std::vector<std::string> values;
+  for (std::string const argument : std::span(argv, static_cast<std::size_t>(argc)).subspan(1)) {
+    if (argument.starts_with(option + "=")) values.push_back(argument.substr(option.size() + 1));
+  }
+  return values;
+}
+
 // Kokkos aborts if the GPU with the requested number does not exist, or if there is no GPU.
 void check_devices([[maybe_unused]] int argc, [[maybe_unused]] char** argv) {
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
@@ -88,38 +103,20 @@ void check_devices([[maybe_unused]] int argc, [[maybe_unused]] char** argv) {
     if (std::stol(value) >= count)
       throw std::runtime_error(word + "=" + value + " of " + std::to_string(count) + " GPUs");
   };
-  std::string const option = "--kokkos-device-id=";
-  bool given = false;
-  for (int i = 1; i < argc; ++i) {
-    std::string const argument = argv[i];
-    if (!argument.starts_with(option)) continue;
-    given = true;
-    check("--kokkos-device-id", argument.substr(option.size()));
-  }
-  char const* const variable = std::getenv("KOKKOS_DEVICE_ID");  // NOLINT(concurrency-mt-unsafe)
-  if (!given && variable != nullptr) check("KOKKOS_DEVICE_ID", variable);
+  std::string const option = "--kokkos-device-id";
+  std::vector<std::string> const values = values_of(option, argc, argv);
+  for (std::string const& value : values) check(option, value);
+  std::string const variable = value_of("KOKKOS_DEVICE_ID");
+  if (values.empty() && !variable.empty()) check("KOKKOS_DEVICE_ID", variable);
 #endif
 }
 
-}  // namespace
-
-namespace {
-
 #ifdef KOKKOS_ENABLE_OPENMP
-
-std::string value_of(char const* variable) {
-  char const* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 // Returns the number of threads that Kokkos will request from OpenMP; 0: Kokkos uses the number that OpenMP gives.
 int threads_asked_for(int argc, char** argv) {
-  std::string asked = value_of("KOKKOS_NUM_THREADS");
-  std::string const option = "--kokkos-num-threads=";
-  for (int i = 1; i < argc; ++i) {
-    std::string const argument = argv[i];
-    if (argument.starts_with(option)) asked = argument.substr(option.size());
-  }
+  std::vector<std::string> const values = values_of("--kokkos-num-threads", argc, argv);
+  std::string const asked = values.empty() ? value_of("KOKKOS_NUM_THREADS") : values.back();
   return asked.empty() ? 0 : std::stoi(asked);
 }
 

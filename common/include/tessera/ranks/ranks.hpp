@@ -153,14 +153,10 @@ class Ranks {
   friend class Timed;
   struct Communicator;
   struct Requests;
-  enum class Number : std::uint8_t { i32, u32, i64, u64, f32, f64 };
+  enum class Number : std::uint8_t { u32, u64, f32, f64 };  // integers as unsigned, so that they wrap
   template <class T>
-  static constexpr Number number_of = std::is_same_v<T, float>           ? Number::f32
-                                      : std::is_same_v<T, double>        ? Number::f64
-                                      : std::is_same_v<T, std::int32_t>  ? Number::i32
-                                      : std::is_same_v<T, std::uint32_t> ? Number::u32
-                                      : std::is_same_v<T, std::int64_t>  ? Number::i64
-                                                                         : Number::u64;
+  static constexpr Number number_of = std::floating_point<T> ? (sizeof(T) == 4 ? Number::f32 : Number::f64)
+                                                             : (sizeof(T) == 4 ? Number::u32 : Number::u64);
 
   // Values of a few bytes use memory that is kept, because timed launches also exchange them.
   template <class T, class Body>
