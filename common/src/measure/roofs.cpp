@@ -165,7 +165,7 @@ void measure_bandwidths(Exec const& exec, Bench<Exec>& bench, std::size_t bytes,
   if (static_cast<double>(n) > most) n = std::max(few, static_cast<std::size_t>(most) / 64 * 64);
   bench.together([&] {
     buffer = Buffer();
-    buffer = Buffer(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::roofs::buffer"), 2 * n);
+    buffer = Buffer(unset("tessera::roofs::buffer"), 2 * n);
   });
   (void)bench.run([&] { touch(exec, buffer); });
   auto const rate = [](std::size_t elements, double seconds) {

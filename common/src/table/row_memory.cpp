@@ -29,7 +29,7 @@ constexpr bool on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::
 
 template <class Memory>
 std::shared_ptr<unsigned char> allocate(std::size_t bytes, std::string const& label) {
-  auto const owner = std::make_shared<Bytes<Memory>>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), bytes);
+  auto const owner = std::make_shared<Bytes<Memory>>(unset(label), bytes);
   return {owner, owner->data()};
 }
 
@@ -54,7 +54,7 @@ constexpr std::size_t pinned_bytes = std::size_t{1} << 26;
 Pinned& pinned_block() {
   static Pinned block;
   if (block.extent(0) == 0) {
-    block = Pinned(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera: pinned"), pinned_bytes);
+    block = Pinned(unset("tessera: pinned"), pinned_bytes);
     Kokkos::push_finalize_hook([] { block = Pinned(); });
   }
   return block;

@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include <tessera/core/type_list.hpp>
@@ -22,6 +23,11 @@ using Array = Kokkos::View<DataType, Kokkos::LayoutRight, Memory>;
 /// An Array in the memory of an execution space.
 template <class DataType, ExecutionSpace Exec>
 using ArrayOn = Array<DataType, typename Exec::memory_space>;
+
+/// The first argument of a View whose elements are written before they are read: Kokkos does not fill it with zeros.
+[[nodiscard]] inline auto unset(std::string const& label) {
+  return Kokkos::view_alloc(Kokkos::WithoutInitializing, label);
+}
 
 /// Returns an array of n elements in memory that is owned elsewhere.
 template <class Memory, class T>

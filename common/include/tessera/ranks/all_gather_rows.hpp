@@ -29,7 +29,7 @@ class AllGatherRows {
   AllGatherRows(Exec const& exec, Ranks const& ranks, std::size_t n, std::size_t row, std::string const& label)
       : own_(ranks.block(n)),
         row_(row),
-        all_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::all_rows"), n, row),
+        all_(unset(label + "::all_rows"), n, row),
         bulk_(exec, ranks, label,
               {.messages = static_cast<std::size_t>(ranks.count()),
                .sent = static_cast<std::size_t>(ranks.count() - 1) * own_.size() * row * sizeof(T),

@@ -51,11 +51,11 @@ class Border {
         ready_(label + ": own rows"),
         on_host_(label + ": rows for other ranks"),
         made_(label + ": results of the border"),
-        in_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::strip"), (rows_ + got_) * row),
-        out_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::of_strip"), (rows_ + got_) * row),
-        head_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::head"), halo_.head() * row),
-        tail_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::tail"), halo_.tail() * row),
-        halo_rows_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::halo"), got_ * row) {
+        in_(unset(label + "::strip"), (rows_ + got_) * row),
+        out_(unset(label + "::of_strip"), (rows_ + got_) * row),
+        head_(unset(label + "::head"), halo_.head() * row),
+        tail_(unset(label + "::tail"), halo_.tail() * row),
+        halo_rows_(unset(label + "::halo"), got_ * row) {
     halo_.lies_at(head_.data(), tail_.data(), halo_rows_.data(), halo_rows_.data());
   }
 

@@ -142,7 +142,7 @@ class Bulk {
   void make_room(OnHost& memory, std::size_t bytes) const {
     if (memory.size() >= bytes) return;
     memory = OnHost();  // freed before the new allocation
-    memory = OnHost(Kokkos::view_alloc(Kokkos::WithoutInitializing, staging_), bytes);
+    memory = OnHost(unset(staging_), bytes);
   }
   // Places the same messages in pinned host memory, one after the other.
   void place(std::vector<Message> const& messages, OnHost& memory, std::vector<Message>& on_host) const {

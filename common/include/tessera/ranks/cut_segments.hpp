@@ -42,12 +42,12 @@ class CutSegments {
         tail_(cut(own_.end, n, segment, own_.size() > 0 && own_.end / segment * segment >= own_.begin)),
         whole_(common(own_, {head_.size() > 0 ? head_.end : own_.begin, tail_.size() > 0 ? tail_.begin : own_.end})),
         label_(label + ": elements for other ranks"),
-        in_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::strip"), head_.size() + tail_.size()),
-        out_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::of_strip"), in_.size()),
-        first_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::first"), halo_.head()),
-        last_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::last"), halo_.tail()),
-        before_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::before"), halo_.before()),
-        behind_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::behind"), halo_.behind()) {
+        in_(unset(label + "::strip"), head_.size() + tail_.size()),
+        out_(unset(label + "::of_strip"), in_.size()),
+        first_(unset(label + "::first"), halo_.head()),
+        last_(unset(label + "::last"), halo_.tail()),
+        before_(unset(label + "::before"), halo_.before()),
+        behind_(unset(label + "::behind"), halo_.behind()) {
     halo_.lies_at(first_.data(), last_.data(), before_.data(), behind_.data());
   }
 

@@ -46,10 +46,9 @@ class OrderedAllReduce {
       : label_(label + "::sum_over_ranks"),
         count_(ranks.count()),
         own_(ranks.block(n).size()),
-        given_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::given"), n),
-        parts_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::parts"),
-               static_cast<std::size_t>(count_) * own_),
-        sums_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::sums"), own_),
+        given_(unset(label + "::given"), n),
+        parts_(unset(label + "::parts"), static_cast<std::size_t>(count_) * own_),
+        sums_(unset(label + "::sums"), own_),
         to_owners_(exec, ranks, n, {{given_.data(), parts_.data(), 1}}, label),
         to_all_(exec, ranks, n, 1, label) {}
 

@@ -120,7 +120,7 @@ class PanelBroadcast {
     return widest;
   }
   [[nodiscard]] Array<T*, Memory> memory(std::string const& label, std::size_t size) const {
-    return Array<T*, Memory>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), grid_ == Grid{1, 1} ? 0 : size);
+    return Array<T*, Memory>(unset(label), grid_ == Grid{1, 1} ? 0 : size);
   }
   [[nodiscard]] MostOfBulk most_messages() const {
     std::size_t const bytes_of_a = m_ * widest() * sizeof(T);

@@ -80,8 +80,7 @@ class Rotate {
   // Returns the elements of that rank's block in one field.
   [[nodiscard]] std::size_t elements_of(int rank) const { return block_of(n_, ranks_.count(), rank).size() * row_; }
   [[nodiscard]] Array<T*, Memory> memory(std::string const& label, bool wanted) const {
-    return Array<T*, Memory>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::block"),
-                             wanted ? Fields * stride_ : 0);
+    return Array<T*, Memory>(unset(label + "::block"), wanted ? Fields * stride_ : 0);
   }
   void add(std::vector<Message>& messages, int other, T const* rows, int of_rank) const {
     messages.push_back({other, const_cast<T*>(rows), elements_of(of_rank) * sizeof(T)});  // sent memory is not written

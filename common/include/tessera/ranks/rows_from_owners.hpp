@@ -61,11 +61,11 @@ class RowsFromOwners {
         room_(room_for(most)),
         first_rows_(label + "::first_rows", count_ + 1),
         firsts_(label + "::firsts", count_ + 1),
-        wanted_(without_values(label + "::wanted"), n),
-        places_(without_values(label + "::places"), n),
-        asked_(without_values(label + "::asked"), room_),
-        answers_(without_values(label + "::answers"), room_, width_),
-        got_(without_values(label + "::got"), n, width_),
+        wanted_(unset(label + "::wanted"), n),
+        places_(unset(label + "::places"), n),
+        asked_(unset(label + "::asked"), room_),
+        answers_(unset(label + "::answers"), room_, width_),
+        got_(unset(label + "::got"), n, width_),
         gather_(exec, room_, own, team, label + "::gather"),
         put_(exec, n, got_, team, label + "::put"),
         lists_((count_ + 1) * count_),
@@ -142,9 +142,6 @@ class RowsFromOwners {
     std::size_t rows;
   };
 
-  [[nodiscard]] static auto without_values(std::string const& label) {
-    return Kokkos::view_alloc(Kokkos::WithoutInitializing, label);
-  }
   [[nodiscard]] static std::size_t room_for(std::size_t most) {
     if (most > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
       throw Skip(std::to_string(most) + " indices on a rank (their places are counted in 32 bits)");
