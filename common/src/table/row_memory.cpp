@@ -95,43 +95,28 @@ void copy_bytes(std::string_view space, void* to, void const* from, std::size_t 
   });
 }
 
-// Counts the words that differ. Bits are compared, so that -0 differs from +0, and a NaN equals the same NaN.
-template <class Word>
-struct Differing {
-  Word const* one;
-  Word const* other;
-
-  KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& count) const { count += one[i] == other[i] ? 0 : 1; }
-};
-
-// True if `bytes` bytes on a device are equal.
+// True if `bytes` bytes on a device are equal: -0 differs from +0, and a NaN equals the same NaN.
 template <class Exec, class Word>
 bool same_words(void const* one, void const* other, std::size_t bytes) {
+  auto const* const words = static_cast<Word const*>(one);
+  auto const* const others = static_cast<Word const*>(other);
   std::size_t differing = 1;
-  Differing<Word> const words{static_cast<Word const*>(one), static_cast<Word const*>(other)};
-  Kokkos::parallel_reduce("tessera::same_bits", over(Exec(), bytes / sizeof(Word)), words, differing);
+  Kokkos::parallel_reduce(
+      "tessera::same_bits", over(Exec(), bytes / sizeof(Word)),
+      KOKKOS_LAMBDA(std::size_t i, std::size_t& count) { count += words[i] == others[i] ? 0 : 1; }, differing);
   return differing == 0;
 }
 
-// Writes the guards' pattern before and after, and one value between.
-template <class Word>
-struct Poison {
-  Word* block;
-  Word value;
-  Word pattern;
-  std::size_t guard;  // words
-  std::size_t end;    // words, with both guards
-
-  KOKKOS_FUNCTION void operator()(std::size_t i) const { block[i] = i < guard || i >= end - guard ? pattern : value; }
-};
-
+// Writes the guards' pattern before and after a field, and one value to all of its elements.
 template <class Exec, class Word>
 void poison_block(unsigned char* block, std::size_t bytes, Word value) {
   constexpr auto pattern = static_cast<Word>(0xA5A5'A5A5'A5A5'A5A5U);
-  std::size_t const end = (bytes + 2 * GuardedFields::guard_bytes) / sizeof(Word);
+  auto* const words = reinterpret_cast<Word*>(block);
+  std::size_t const guard = GuardedFields::guard_bytes / sizeof(Word);
+  std::size_t const end = guard + bytes / sizeof(Word);
   Kokkos::parallel_for(
-      "tessera::poison", over(Exec(), end),
-      Poison<Word>{reinterpret_cast<Word*>(block), value, pattern, GuardedFields::guard_bytes / sizeof(Word), end});
+      "tessera::poison", over(Exec(), end + guard),
+      KOKKOS_LAMBDA(std::size_t i) { words[i] = i < guard || i >= end ? pattern : value; });
 }
 
 // The positions of a field's pieces that get other values.
