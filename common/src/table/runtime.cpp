@@ -69,7 +69,7 @@ void find_processors() {
     omp_get_place_proc_ids(place, ids.data());
     for (int const id : ids) CPU_SET(id, &processors);
   }
-  if (CPU_COUNT(&processors) > CPU_COUNT(&host_processors())) use_processors(processors);
+  if (CPU_COUNT(&processors) > CPU_COUNT(&host_processors())) host_processors() = processors;
 #endif
 }
 

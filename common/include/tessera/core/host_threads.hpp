@@ -21,20 +21,6 @@
 
 namespace tessera {
 
-namespace detail {
-
-[[nodiscard]] inline cpu_set_t& processors_in_use() {
-  static cpu_set_t processors = [] {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (::sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
-    return set;
-  }();
-  return processors;
-}
-
-}  // namespace detail
-
 /// During its lifetime, observes the progress of the for_blocks loops that this thread starts. Nested loops in their
 /// bodies are not observed.
 class BlockWatch {
@@ -59,14 +45,18 @@ class BlockWatch {
   Seen const* before_;
 };
 
-/// Returns the processors of this process: the processors that the first caller may run on, or the argument of
-/// use_processors(). The umbrella program calls it before any library can bind its thread.
-[[nodiscard]] inline cpu_set_t const& host_processors() { return detail::processors_in_use(); }
-
-/// Sets the processors of this process, for programs whose first caller was already bound: if OMP_PROC_BIND is set,
-/// OpenMP's runtime binds the main thread to one processor when it is loaded. Called by find_processors() before other
-/// threads start.
-inline void use_processors(cpu_set_t const& processors) { detail::processors_in_use() = processors; }
+/// Returns the processors of this process: the processors that the first caller may run on. The umbrella program calls
+/// it before any library can bind its thread. If OMP_PROC_BIND is set, OpenMP's runtime binds the main thread to one
+/// processor when it is loaded: find_processors() then sets them, before other threads start.
+[[nodiscard]] inline cpu_set_t& host_processors() {
+  static cpu_set_t processors = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (::sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
+    return set;
+  }();
+  return processors;
+}
 
 /// Returns the number of threads that for_blocks uses, at least 1.
 [[nodiscard]] inline std::size_t host_threads() {
