@@ -247,7 +247,7 @@ void for_each_slab(Shape const& shape, std::size_t element_bytes, std::size_t ma
 }
 
 Shape Dataset::shape() const {
-  Handle const space = opened(H5Dget_space(handle_.id()), "no dataspace");
+  Handle const space = opened(H5Dget_space(id()), "no dataspace");
   if (H5Sget_simple_extent_type(space.id()) == H5S_NULL) throw Error("it has no shape (a null dataspace)");
   int const rank = checked(H5Sget_simple_extent_ndims(space.id()), "no rank");
   std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
@@ -255,7 +255,7 @@ Shape Dataset::shape() const {
   return {extents.begin(), extents.end()};
 }
 
-ElementType Dataset::type() const { return describe(opened(H5Dget_type(handle_.id()), "no type").id()); }
+ElementType Dataset::type() const { return describe(opened(H5Dget_type(id()), "no type").id()); }
 
 namespace {
 
@@ -274,11 +274,11 @@ void transfer(Call const& call, char const* failed, hid_t dataset, Byte* memory,
 }  // namespace
 
 void Dataset::read(void* destination, DType dtype, Shape const& offset, Shape const& count) const {
-  transfer(H5Dread, "reading the data failed", handle_.id(), destination, dtype, offset, count);
+  transfer(H5Dread, "reading the data failed", id(), destination, dtype, offset, count);
 }
 
 void Dataset::write(void const* source, DType dtype, Shape const& offset, Shape const& count) {
-  transfer(H5Dwrite, "writing the data failed", handle_.id(), source, dtype, offset, count);
+  transfer(H5Dwrite, "writing the data failed", id(), source, dtype, offset, count);
 }
 
 #if defined(H5_HAVE_PARALLEL) && defined(TESSERA_HAVE_MPI)
@@ -330,11 +330,11 @@ bool transfer_together(Call const& call, char const* failed, hid_t dataset, Byte
 }  // namespace
 
 bool Dataset::read_together(void* destination, DType dtype, std::optional<Box> const& box) const {
-  return transfer_together(H5Dread, "reading the data failed", handle_.id(), destination, dtype, box);
+  return transfer_together(H5Dread, "reading the data failed", id(), destination, dtype, box);
 }
 
 bool Dataset::write_together(void const* source, DType dtype, std::optional<Box> const& box) {
-  return transfer_together(H5Dwrite, "writing the data failed", handle_.id(), source, dtype, box);
+  return transfer_together(H5Dwrite, "writing the data failed", id(), source, dtype, box);
 }
 
 File::File(std::string const& path, Mode mode, void const* communicator) {
@@ -380,26 +380,26 @@ void Dataset::write(void const* source, DType dtype, std::size_t max_bytes) {
   });
 }
 
-ElementType Attribute::type() const { return describe(opened(H5Aget_type(handle_.id()), "no type").id()); }
+ElementType Attribute::type() const { return describe(opened(H5Aget_type(id()), "no type").id()); }
 
 ParameterValue Attribute::value() const {
-  Handle const space = opened(H5Aget_space(handle_.id()), "no dataspace");
+  Handle const space = opened(H5Aget_space(id()), "no dataspace");
   hssize_t const count = checked(H5Sget_simple_extent_npoints(space.id()), "no dataspace");
   if (count != 1) throw Error("it holds " + std::to_string(count) + " values, not one");
 
-  Handle const type = opened(H5Aget_type(handle_.id()), "no type");
+  Handle const type = opened(H5Aget_type(id()), "no type");
   switch (H5Tget_class(type.id())) {
-    case H5T_INTEGER: return read_integer(handle_.id(), type.id());
+    case H5T_INTEGER: return read_integer(id(), type.id());
     case H5T_FLOAT: {
       double value = 0;
-      checked(H5Aread(handle_.id(), H5T_NATIVE_DOUBLE, &value), "the number cannot be read");
+      checked(H5Aread(id(), H5T_NATIVE_DOUBLE, &value), "the number cannot be read");
       return value;
     }
-    case H5T_STRING: return read_string(handle_.id(), type.id());
+    case H5T_STRING: return read_string(id(), type.id());
     case H5T_ENUM:
       if (is_bool(type.id())) {
         std::int8_t value = 0;  // HDF5 converts enums by the names of their members
-        checked(H5Aread(handle_.id(), bool_type().id(), &value), "the bool cannot be read");
+        checked(H5Aread(id(), bool_type().id(), &value), "the bool cannot be read");
         return value != 0;
       }
       break;
@@ -410,11 +410,11 @@ ParameterValue Attribute::value() const {
 
 std::vector<std::string> Group::names() const {
   H5G_info_t info{};
-  checked(H5Gget_info(handle_.id(), &info), "the group cannot be listed");
+  checked(H5Gget_info(id(), &info), "the group cannot be listed");
   std::vector<std::string> names;
   for (hsize_t i = 0; i < info.nlinks; ++i) {
     names.push_back(text_of("the group cannot be listed", [&](char* buffer, std::size_t size) {
-      return H5Lget_name_by_idx(handle_.id(), ".", H5_INDEX_NAME, H5_ITER_INC, i, buffer, size, H5P_DEFAULT);
+      return H5Lget_name_by_idx(id(), ".", H5_INDEX_NAME, H5_ITER_INC, i, buffer, size, H5P_DEFAULT);
     }));
   }
   std::sort(names.begin(), names.end());
@@ -422,11 +422,11 @@ std::vector<std::string> Group::names() const {
 }
 
 Group::Member Group::member(std::string const& name) const {
-  if (checked(H5Lexists(handle_.id(), name.c_str(), H5P_DEFAULT), name + " cannot be looked up") == 0) {
+  if (checked(H5Lexists(id(), name.c_str(), H5P_DEFAULT), name + " cannot be looked up") == 0) {
     return Member::missing;
   }
   if (dangling(name)) return Member::missing;
-  Handle const object = opened(H5Oopen(handle_.id(), name.c_str(), H5P_DEFAULT), name + " cannot be opened");
+  Handle const object = opened(H5Oopen(id(), name.c_str(), H5P_DEFAULT), name + " cannot be opened");
   switch (H5Iget_type(object.id())) {
     case H5I_GROUP: return Member::group;
     case H5I_DATASET: return Member::dataset;
@@ -435,11 +435,11 @@ Group::Member Group::member(std::string const& name) const {
 }
 
 Group Group::open_group(std::string const& name) const {
-  return Group(opened(H5Gopen2(handle_.id(), name.c_str(), H5P_DEFAULT), "group " + name + " cannot be opened"));
+  return Group(opened(H5Gopen2(id(), name.c_str(), H5P_DEFAULT), "group " + name + " cannot be opened"));
 }
 
 Dataset Group::open_dataset(std::string const& name) const {
-  return Dataset(opened(H5Dopen2(handle_.id(), name.c_str(), H5P_DEFAULT), "dataset " + name + " cannot be opened"));
+  return Dataset(opened(H5Dopen2(id(), name.c_str(), H5P_DEFAULT), "dataset " + name + " cannot be opened"));
 }
 
 // No time stamps, so that the same run writes the same bytes.
@@ -452,7 +452,7 @@ static Handle without_times(hid_t kind) {
 Group Group::require_group(std::string const& name) {
   if (member(name) != Member::missing) return open_group(name);
   Handle const properties = without_times(H5P_GROUP_CREATE);
-  return Group(opened(H5Gcreate2(handle_.id(), name.c_str(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
+  return Group(opened(H5Gcreate2(id(), name.c_str(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
                       "group " + name + " cannot be made"));
 }
 
@@ -464,9 +464,9 @@ Dataset Group::create_dataset(std::string const& name, DType dtype, Shape const&
     checked(H5Pset_alloc_time(properties.id(), H5D_ALLOC_TIME_EARLY), "no property list");
     checked(H5Pset_fill_time(properties.id(), H5D_FILL_TIME_NEVER), "no property list");
   }
-  return Dataset(opened(H5Dcreate2(handle_.id(), name.c_str(), types_of(dtype).file, extents.id(), H5P_DEFAULT,
-                                   properties.id(), H5P_DEFAULT),
-                        "dataset " + name + " cannot be made"));
+  return Dataset(opened(
+      H5Dcreate2(id(), name.c_str(), types_of(dtype).file, extents.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
+      "dataset " + name + " cannot be made"));
 }
 
 std::vector<std::string> Group::attribute_names(std::string const& member) const {
@@ -476,23 +476,21 @@ std::vector<std::string> Group::attribute_names(std::string const& member) const
     return 0;
   };
   hsize_t index = 0;
-  checked(H5Aiterate_by_name(handle_.id(), member.c_str(), H5_INDEX_NAME, H5_ITER_INC, &index, collect, &names,
-                             H5P_DEFAULT),
+  checked(H5Aiterate_by_name(id(), member.c_str(), H5_INDEX_NAME, H5_ITER_INC, &index, collect, &names, H5P_DEFAULT),
           "the attributes cannot be listed");
   std::sort(names.begin(), names.end());
   return names;
 }
 
 Attribute Group::open_attribute(std::string const& name) const {
-  return Attribute(opened(H5Aopen(handle_.id(), name.c_str(), H5P_DEFAULT), "attribute " + name + " cannot be opened"));
+  return Attribute(opened(H5Aopen(id(), name.c_str(), H5P_DEFAULT), "attribute " + name + " cannot be opened"));
 }
 
 void Group::write_attribute(std::string const& name, ParameterValue const& value) {
   auto const write = [&](hid_t stored_type, hid_t memory_type, void const* data) {
     Handle const space = make_space({});
-    Handle const attribute =
-        opened(H5Acreate2(handle_.id(), name.c_str(), stored_type, space.id(), H5P_DEFAULT, H5P_DEFAULT),
-               "attribute " + name + " cannot be made");
+    Handle const attribute = opened(H5Acreate2(id(), name.c_str(), stored_type, space.id(), H5P_DEFAULT, H5P_DEFAULT),
+                                    "attribute " + name + " cannot be made");
     checked(H5Awrite(attribute.id(), memory_type, data), "attribute " + name + " cannot be written");
   };
   if (auto const* truth = std::get_if<bool>(&value)) {

@@ -196,7 +196,7 @@ bool has_selected(hid_t selection, Shape const& shape, double wanted) {
 
 std::optional<Fault> Dataset::missing(int depth) const {
   Shape const extents = shape();
-  Handle const properties = opened(H5Dget_create_plist(handle_.id()), "no property list");
+  Handle const properties = opened(H5Dget_create_plist(id()), "no property list");
   H5D_layout_t const layout = H5Pget_layout(properties.id());
   double const elements = wide_count_of(extents);
   // The extents of a virtual dataset without limits come from its sources: 0 if there are none.
@@ -213,12 +213,12 @@ std::optional<Fault> Dataset::missing(int depth) const {
     }
 #if H5_VERSION_GE(1, 10, 5)
     hsize_t count = 0;
-    Handle const space = opened(H5Dget_space(handle_.id()), "no dataspace");
-    checked(H5Dget_num_chunks(handle_.id(), space.id(), &count), "the chunks cannot be counted");
+    Handle const space = opened(H5Dget_space(id()), "no dataspace");
+    checked(H5Dget_num_chunks(id(), space.id(), &count), "the chunks cannot be counted");
     auto const written = static_cast<double>(count);
 #else  // cannot count chunks: missing chunks are not detected if a filter made chunks smaller
-    Handle const type = opened(H5Dget_type(handle_.id()), "no type");
-    auto const stored = static_cast<double>(H5Dget_storage_size(handle_.id()));
+    Handle const type = opened(H5Dget_type(id()), "no type");
+    auto const stored = static_cast<double>(H5Dget_storage_size(id()));
     bool const filtered = H5Pget_nfilters(properties.id()) > 0 && stored > 0;
     auto chunk_bytes = static_cast<double>(H5Tget_size(type.id()));
     for (hsize_t const extent : chunk) chunk_bytes *= static_cast<double>(extent);
@@ -232,11 +232,11 @@ std::optional<Fault> Dataset::missing(int depth) const {
 
   if (layout == H5D_CONTIGUOUS) {
     if (H5Pget_external_count(properties.id()) > 0) {
-      Handle const type = opened(H5Dget_type(handle_.id()), "no type");
-      return missing_raw_data(handle_.id(), properties.id(), elements * static_cast<double>(H5Tget_size(type.id())));
+      Handle const type = opened(H5Dget_type(id()), "no type");
+      return missing_raw_data(id(), properties.id(), elements * static_cast<double>(H5Tget_size(type.id())));
     }
     H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
-    checked(H5Dget_space_status(handle_.id(), &status), "no state of the storage");
+    checked(H5Dget_space_status(id(), &status), "no state of the storage");
     if (status == H5D_SPACE_STATUS_ALLOCATED || has_fill_value(properties.id())) return std::nullopt;
     return not_written("was never written", "it has no storage");
   }
@@ -285,9 +285,9 @@ std::optional<Fault> Dataset::missing_of_source(std::string const& file_name, st
                                                 std::int64_t selection, double wanted, int depth) const {
   OpenedFile file;
   if (file_name == ".") {
-    file.handle = opened(H5Iget_file_id(handle_.id()), "no file of a dataset");
+    file.handle = opened(H5Iget_file_id(id()), "no file of a dataset");
   } else {
-    file = open_file(file_name, file_of(handle_.id()), "HDF5_VDS_PREFIX");
+    file = open_file(file_name, file_of(id()), "HDF5_VDS_PREFIX");
     if (!file.handle.is_open()) return Fault{file_name + " is missing", file.why, or_store_it("put the file there")};
   }
   std::string const source = name + (file_name == "." ? "" : " of " + file_name);
@@ -315,20 +315,19 @@ std::optional<Fault> Dataset::missing_of_source(std::string const& file_name, st
 
 std::optional<Fault> Group::dangling(std::string const& name) const {
   H5L_info_t info{};
-  if (H5Lexists(handle_.id(), name.c_str(), H5P_DEFAULT) <= 0) return std::nullopt;
-  if (H5Lget_info(handle_.id(), name.c_str(), &info, H5P_DEFAULT) < 0 || info.type == H5L_TYPE_HARD)
-    return std::nullopt;
-  if (H5Oexists_by_name(handle_.id(), name.c_str(), H5P_DEFAULT) > 0) return std::nullopt;
+  if (H5Lexists(id(), name.c_str(), H5P_DEFAULT) <= 0) return std::nullopt;
+  if (H5Lget_info(id(), name.c_str(), &info, H5P_DEFAULT) < 0 || info.type == H5L_TYPE_HARD) return std::nullopt;
+  if (H5Oexists_by_name(id(), name.c_str(), H5P_DEFAULT) > 0) return std::nullopt;
   Fault fault{"is a link to nothing", "", or_store_it("correct the link")};
   std::vector<char> value(info.u.val_size + 1, '\0');
-  checked(H5Lget_val(handle_.id(), name.c_str(), value.data(), value.size(), H5P_DEFAULT), "the link cannot be read");
+  checked(H5Lget_val(id(), name.c_str(), value.data(), value.size(), H5P_DEFAULT), "the link cannot be read");
   char const* file = nullptr;
   char const* object = nullptr;
   if (info.type == H5L_TYPE_SOFT) {
     fault.why = "the file has no " + std::string(value.data());
   } else if (info.type == H5L_TYPE_EXTERNAL &&
              H5Lunpack_elink_val(value.data(), info.u.val_size, nullptr, &file, &object) >= 0) {
-    OpenedFile const target = open_file(file, file_of(handle_.id()), "HDF5_EXT_PREFIX");
+    OpenedFile const target = open_file(file, file_of(id()), "HDF5_EXT_PREFIX");
     fault.why = "to " + std::string(object) + " of " + file + "; " +
                 (target.handle.is_open() ? file_of(target.handle.id()) + " has no such object" : target.why);
   } else {

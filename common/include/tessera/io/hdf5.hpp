@@ -78,9 +78,9 @@ struct Box {
 [[nodiscard]] bool is_parallel();
 
 /// An array in a file. Transfers are in C order and between equal dtypes; only the byte order may differ.
-class Dataset {
+class Dataset : Handle {
  public:
-  explicit Dataset(Handle handle) : handle_(std::move(handle)) {}
+  explicit Dataset(Handle handle) : Handle(std::move(handle)) {}
 
   /// Returns the extents, slowest dimension first; empty for a scalar. Throws Error for HDF5's null dataspace, which
   /// has no extents.
@@ -118,26 +118,21 @@ class Dataset {
   [[nodiscard]] std::optional<Fault> missing(int depth) const;
   [[nodiscard]] std::optional<Fault> missing_of_source(std::string const& file_name, std::string const& name,
                                                        std::int64_t selection, double wanted, int depth) const;
-
-  Handle handle_;
 };
 
 /// A scalar attached to a group.
-class Attribute {
+class Attribute : Handle {
  public:
-  explicit Attribute(Handle handle) : handle_(std::move(handle)) {}
+  explicit Attribute(Handle handle) : Handle(std::move(handle)) {}
 
   [[nodiscard]] ElementType type() const;
   /// Returns the value: bool (an enum of FALSE and TRUE, as h5py and NumPy write it), integer, floating-point number or
   /// string (fixed or variable length). Throws Error for anything else, for more or less than one element, and for an
   /// unsigned integer above the largest int64.
   [[nodiscard]] ParameterValue value() const;
-
- private:
-  Handle handle_;
 };
 
-class Group {
+class Group : Handle {
  public:
   /// The kind of object that a name in a group stands for. A link whose target does not exist counts as missing.
   enum class Member : std::uint8_t { missing, group, dataset, other };
@@ -146,9 +141,9 @@ class Group {
   enum class Space : std::uint8_t { as_written, at_once };
 
   Group() = default;
-  explicit Group(Handle handle) : handle_(std::move(handle)) {}
+  explicit Group(Handle handle) : Handle(std::move(handle)) {}
 
-  [[nodiscard]] bool is_open() const { return handle_.is_open(); }
+  using Handle::is_open;
   /// Returns the names of the members, sorted.
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] Member member(std::string const& name) const;
@@ -168,9 +163,6 @@ class Group {
   [[nodiscard]] Attribute open_attribute(std::string const& name) const;
   /// Writes a new scalar attribute with h5py's types: bool as an enum of int8, str as UTF-8 of variable length.
   void write_attribute(std::string const& name, ParameterValue const& value);
-
- private:
-  Handle handle_;
 };
 
 /// Returns the bytes of an HDF5 file without contents, made in memory.
