@@ -62,11 +62,12 @@ double bytes_of(std::vector<FieldSpec> const& specs, std::vector<Shape> const& s
 
 // Returns the places on several ranks; nothing on one rank.
 std::vector<FieldPlace> places_of(std::vector<FieldSpec> const& specs, std::vector<Shape> const& whole,
-                                  std::vector<ranks::Box> const& own, std::vector<Split> const& splits) {
+                                  Splits const& splits) {
   std::vector<FieldPlace> places;
   if (ranks::world().count() == 1) return places;
+  std::vector<ranks::Box> const own = own_boxes(whole, splits);
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    bool const is_everywhere = whole[i].empty() || splits[i] == Split::whole;
+    bool const is_everywhere = whole[i].empty() || splits.of_fields[i] == Split::whole;
     places.push_back({specs[i].name, whole[i], ranks::offset_of(own[i], whole[i]), is_everywhere});
   }
   return places;
@@ -189,11 +190,10 @@ std::vector<HostField> UntypedCase::input_shapes() const { return named_fields(f
 std::vector<HostField> UntypedCase::output_shapes() const { return named_fields(fields_.output, whole_output(), {}); }
 
 std::vector<FieldPlace> UntypedCase::input_places() const {
-  Splits const splits = input_splits();
-  return places_of(fields_.input, part_.input, own_boxes(part_.input, splits), splits.of_fields);
+  return places_of(fields_.input, part_.input, input_splits());
 }
 std::vector<FieldPlace> UntypedCase::output_places() const {
-  return places_of(fields_.output, whole_output(), output_boxes(), output_splits().of_fields);
+  return places_of(fields_.output, whole_output(), output_splits());
 }
 
 std::vector<HostField> UntypedCase::own_part(std::vector<HostField> fields) const {

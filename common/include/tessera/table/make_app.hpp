@@ -369,11 +369,7 @@ class TypedRun final : public UntypedRun {
   [[nodiscard]] bool flushes_denormals() const override {
     // CUDA C++ Programming Guide, atomicAdd: on global memory, 32-bit floats are added in flush-to-zero mode, doubles
     // are not. Nothing else flushes unless the compiler is told to.
-    if constexpr (requires { Plan::atomic_sums; }) {
-      return Plan::atomic_sums && std::is_same_v<T, float> && space_name<Exec>() == "cuda";
-    } else {
-      return false;
-    }
+    return requires { requires Plan::atomic_sums; } && std::is_same_v<T, float> && space_name<Exec>() == "cuda";
   }
   [[nodiscard]] ReducedPrecision reduced_precision() const override {
     return of_plan(RowRun::reduced_precision(),
@@ -425,11 +421,6 @@ class TypedRun final : public UntypedRun {
   Output output_{};
   bool is_complete_ = true;
 };
-
-template <class Problem, class Variant, class Exec, class T>
-std::unique_ptr<RowRun> start_row(Case& problem_case) {
-  return std::make_unique<TypedRun<Problem, Variant, Exec, T>>(dynamic_cast<TypedCase<Problem, T>&>(problem_case));
-}
 
 /// Number of doubles per output element in a reference.
 template <class Problem>
@@ -531,11 +522,6 @@ template <class Problem, class T>
 }
 
 template <class Problem, class T>
-[[nodiscard]] std::vector<Shape> shapes_from(FieldSource const& source) {
-  return shapes_in(source, describe<InputOnHost<Problem, T>>());
-}
-
-template <class Problem, class T>
 [[nodiscard]] std::unique_ptr<Case> read(FieldSource const& source, ParameterMap const& map) {
   auto const parameters = checked_parameters<Problem, T>(map);
   auto const specs = describe<InputOnHost<Problem, T>>();
@@ -547,23 +533,17 @@ template <class Problem, class T>
 /// Calls `body.template operator()<T>()` for the enabled dtype. Throws UserError if this build lacks the dtype.
 template <class Problem, class Body>
 auto with_dtype(DType dtype, Body&& body) {
-  using Result = decltype(body.template operator()<float>());
-  Result result{};
-  bool found = false;
+  std::optional<decltype(body.template operator()<float>())> result;
   for_each_dtype<Problem>([&]<class T>() {
-    if (dtype_of<T> != dtype) return;
-    found = true;
-    result = body.template operator()<T>();
+    if (dtype_of<T> == dtype) result = body.template operator()<T>();
   });
-  if (!found && size_of(dtype) == 2 && !has_short_floats<Problem>) {
+  if (result) return *std::move(result);
+  if (size_of(dtype) == 2 && !has_short_floats<Problem>) {
     throw UserError("dtype '" + std::string(name_of(dtype)) + "' is none of " + std::string(Problem::info.name) +
                     "'s (it has no 16-bit floats); use another");
   }
-  if (!found) {
-    throw UserError("dtype '" + std::string(name_of(dtype)) +
-                    "' is not in this build (TESSERA_DTYPES left it out); use another, or build with it");
-  }
-  return result;
+  throw UserError("dtype '" + std::string(name_of(dtype)) +
+                  "' is not in this build (TESSERA_DTYPES left it out); use another, or build with it");
 }
 
 }  // namespace detail
@@ -603,10 +583,11 @@ template <class Problem, class Variant>
         static_assert(Enqueueable<Variant, Problem, Exec, T> || detail::has_plan<Variant>,
                       "Tessera: the variant's function needs void run(Exec const&, views of the input, views of the "
                       "output), where Parameters const& may follow");
-        result.rows.push_back({.info = Variant::info,
-                               .space = std::string(space_name<Exec>()),
-                               .dtype = dtype_of<T>,
-                               .start = &detail::start_row<Problem, Variant, Exec, T>});
+        auto const start = [](Case& problem_case) -> std::unique_ptr<RowRun> {
+          return std::make_unique<detail::TypedRun<Problem, Variant, Exec, T>>(
+              dynamic_cast<detail::TypedCase<Problem, T>&>(problem_case));
+        };
+        result.rows.push_back({Variant::info, std::string(space_name<Exec>()), dtype_of<T>, start});
       }
     });
   });
@@ -641,7 +622,7 @@ template <class Problem>
   };
   app.footprint_of_source = [](DType dtype, FieldSource const& source, ParameterMap const& map) {
     return detail::with_dtype<Problem>(dtype, [&]<class T>() {
-      return detail::footprint<Problem, T>(detail::shapes_from<Problem, T>(source),
+      return detail::footprint<Problem, T>(detail::shapes_in(source, describe<InputOnHost<Problem, T>>()),
                                            detail::checked_parameters<Problem, T>(map));
     });
   };
