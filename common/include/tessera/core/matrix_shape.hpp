@@ -2,6 +2,7 @@
 /// \file
 /// Computes the extents of a matrix from --size, for all mini-apps on `[rows, cols]`.
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -27,11 +28,7 @@ namespace tessera {
   if (size == 0) return {0, 0};
   auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(size)));
   while (side * side > size) --side;  // the square root may have been rounded up
-  if ((size & (size - 1)) == 0) {
-    std::size_t power = 1;
-    while (2 * power <= side) power *= 2;
-    side = power;
-  }
+  if (std::has_single_bit(size)) side = std::bit_floor(side);
   return {side, size / side};
 }
 

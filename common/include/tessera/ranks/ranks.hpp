@@ -263,8 +263,7 @@ void together(Ranks const& ranks, Step const& step) {
   std::vector<std::string> const all = ranks.all_gather(fault);
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r].empty()) continue;
-    bool same = true;
-    for (std::string const& other : all) same = same && other == all[r];
+    bool const same = std::ranges::count(all, all[r]) == ranks.count();
     std::string const text = (same ? "" : "rank " + std::to_string(r) + ": ") + all[r].substr(1);
     if (all[r].front() == 'u') throw UserError(text);
     throw std::runtime_error(text);
