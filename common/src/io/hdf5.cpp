@@ -1,9 +1,7 @@
 #include <tessera/io/hdf5.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <memory>
 #include <type_traits>
 
 #include "hdf5_calls.hpp"

@@ -5,12 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <limits>
 #include <memory>
 #include <stdexcept>
-#include <utility>
 
 #ifdef TESSERA_HAVE_MPI
 #include <mpi.h>

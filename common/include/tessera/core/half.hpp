@@ -17,7 +17,6 @@
 /// Example: Half(1.0f) + Half(0x1p-11f) is the float 1 + 2^-11, half way between 1 and the next Half. Stored in a Half
 /// it is 1, since the next Half is odd.
 
-#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <limits>

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>

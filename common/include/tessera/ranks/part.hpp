@@ -2,7 +2,6 @@
 /// \file
 /// The distribution of fields over ranks, for a Plan of level `ranks`.
 
-#include <algorithm>
 #include <cstddef>
 #include <vector>
 

@@ -10,7 +10,6 @@
 
 #include <memory>
 #include <stdexcept>
-#include <string>
 #include <type_traits>
 
 #include <tessera/core/spaces.hpp>

@@ -4,7 +4,6 @@
 /// small, and always go through host memory.
 
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace tessera::ranks {
