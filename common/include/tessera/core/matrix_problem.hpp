@@ -2,15 +2,13 @@
 /// \file
 /// The common part of Problems that map an input matrix `a` [rows, cols] to an output matrix.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <tessera/core/matrix_shape.hpp>
 #include <tessera/core/random.hpp>
+#include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -24,22 +22,11 @@ struct MatrixProblem {
 
   /// a [rows, cols].
   template <class T, class Memory>
-  struct Input {
-    Array<T const**, Memory> a;
-    Parameters parameters;
-
-    static constexpr std::array<std::string_view, 1> names{"a"};
-    static auto fields(auto& self) { return std::tie(self.a); }
-  };
+  using Input = SingleInput<T const**, Memory, Parameters>;
 
   /// out, a matrix.
   template <class T, class Memory>
-  struct Output {
-    Array<T**, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
+  using Output = SingleOutput<T**, Memory>;
 
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
     return {matrix_shape(size, parameters.rows)};
