@@ -15,31 +15,15 @@ struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
                                     .summary = "one block per rank, the elements after it from the next ranks"};
+  static constexpr char const* label = "tessera::conv1d::distributed";
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan : ranks::BorderPlan<Conv1d, Exec, T, kernels::RegisterWindow<Exec, T>> {
     Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input, ranks::Part const& part)
-        : border_(exec, part.ranks, part.input[0][0], Conv1d::reach(part.input, input.parameters), 1, label),
-          on_block_(exec, input.a.extent(0), input.k.extent(0), input.parameters.tile, input.parameters.team, label),
-          on_strip_(exec, border_.strip_rows(), input.k.extent(0), input.parameters.tile, input.parameters.team,
-                    label) {}
-
-    void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& input,
-                    OutputOn<Conv1d, Exec, T> const& output) const {
-      border_.begin(exec);
-      on_block_(exec, input.a, input.k, output.out);
-      border_.exchange(input.a.data());
-      on_strip_(border_.side(), border_.in(), input.k, border_.out());
-      border_.keep(exec, output.out.data());
-    }
-
-   private:
-    static constexpr char const* label = "tessera::conv1d::distributed";
-
-    ranks::Border<Exec, T> border_;
-    kernels::RegisterWindow<Exec, T> on_block_;
-    kernels::RegisterWindow<Exec, T> on_strip_;
+        : Plan::BorderPlan(exec, input, part, label, [&](std::size_t n, std::size_t) {
+            return kernels::RegisterWindow<Exec, T>(exec, n, input.k.extent(0), input.parameters.tile,
+                                                    input.parameters.team, label);
+          }) {}
   };
 };
 

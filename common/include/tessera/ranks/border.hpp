@@ -13,8 +13,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
+#include <tessera/core/fields.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
@@ -124,38 +127,69 @@ class Border {
   Host halo_rows_;
 };
 
-/// The Plan of a variant of level `ranks` around a kernel on the elements of segments. It launches the kernel on the
-/// rank's block while the halo is in flight, then on the border. The Problem defines shape_of(input); the kernel is
-/// constructed from a SegmentShape.
-template <class Problem, class Variant, ExecutionSpace Exec, class T, class Kernel>
-class StencilPlanOnRanks {
- public:
-  StencilPlanOnRanks(Exec const& exec, InputOn<Problem, Exec, T> const& input, Part const& part)
-      : border_(exec, part.ranks, part.input[0][0], Problem::reach(part.input, input.parameters), 1, Variant::label),
-        on_block_(exec, shape_of(input, input.in.extent(0), part.ranks.block(part.input[0][0]).begin), Variant::label),
-        on_strip_(exec, shape_of(input, border_.strip_rows(), border_.first()), Variant::label) {}
+/// The Plan of a variant of level `ranks` around a one-rank kernel, which is called as a Plan is. It launches the kernel
+/// on the rank's block while the halo is in flight, then on the border. The ranks share the Problem's first input field
+/// and its first output field, which has the same shape; other fields are whole.
+template <class Problem, ExecutionSpace Exec, class T, class Kernel>
+class BorderPlan {
+  using Input = InputOn<Problem, Exec, T>;
+  using Output = OutputOn<Problem, Exec, T>;
 
-  void operator()(Exec const& exec, InputOn<Problem, Exec, T> const& input,
-                  OutputOn<Problem, Exec, T> const& output) const {
+ public:
+  /// \param kernel called with a number of rows and the global index of the first row; returns the kernel for them
+  template <class MakeKernel>
+  BorderPlan(Exec const& exec, Input const& input, Part const& part, std::string const& label, MakeKernel const& kernel)
+      : border_(exec, part.ranks, part.input[0][0], Problem::reach(part.input, input.parameters),
+                row_elements(part.input[0]), label),
+        on_block_(kernel(part.ranks.block(part.input[0][0]).size(), part.ranks.block(part.input[0][0]).begin)),
+        on_strip_(kernel(border_.strip_rows(), border_.first())) {
+    Shape strip = part.input[0];
+    strip.front() = border_.strip_rows();
+    in_ = tessera::detail::wrap<In>(border_.in().data(), strip);
+    out_ = tessera::detail::wrap<Out>(border_.out().data(), strip);
+  }
+
+  void operator()(Exec const& exec, Input const& input, Output const& output) const {
+    Input strip = input;
+    Output of_strip;
+    std::get<0>(Input::fields(strip)) = in_;
+    std::get<0>(Output::fields(of_strip)) = out_;
     border_.begin(exec);
-    on_block_(exec, input.in, output.out);
-    border_.exchange(input.in.data());
-    on_strip_(border_.side(), border_.in(), border_.out());
-    border_.keep(exec, output.out.data());
+    tessera::detail::enqueue(on_block_, exec, input, output);
+    border_.exchange(std::get<0>(Input::fields(input)).data());
+    tessera::detail::enqueue(on_strip_, border_.side(), strip, of_strip);
+    border_.keep(exec, std::get<0>(Output::fields(output)).data());
+  }
+
+  /// Returns the longer chain of both launches.
+  [[nodiscard]] double rounding_steps() const
+    requires requires(Kernel const& kernel) { kernel.rounding_steps(); }
+  {
+    return std::max(on_block_.rounding_steps(), on_strip_.rounding_steps());
   }
 
  private:
-  // Returns the shape of n elements from index `first` on.
-  [[nodiscard]] static SegmentShape shape_of(InputOn<Problem, Exec, T> const& input, std::size_t n, std::size_t first) {
-    SegmentShape shape = Problem::shape_of(input);
-    shape.n = n;
-    shape.first = first;
-    return shape;
-  }
+  using In = std::remove_reference_t<decltype(std::get<0>(Input::fields(std::declval<Input&>())))>;
+  using Out = std::remove_reference_t<decltype(std::get<0>(Output::fields(std::declval<Output&>())))>;
 
   Border<Exec, T> border_;
   Kernel on_block_;
   Kernel on_strip_;
+  In in_;  // the strip, and the results for it
+  Out out_;
+};
+
+/// A BorderPlan around a kernel on the elements of segments, constructed from (exec, SegmentShape, Variant::label). The
+/// Problem defines shape_of(input).
+template <class Problem, class Variant, ExecutionSpace Exec, class T, class Kernel>
+struct StencilPlanOnRanks : BorderPlan<Problem, Exec, T, Kernel> {
+  StencilPlanOnRanks(Exec const& exec, InputOn<Problem, Exec, T> const& input, Part const& part)
+      : StencilPlanOnRanks::BorderPlan(exec, input, part, Variant::label, [&](std::size_t n, std::size_t first) {
+          SegmentShape shape = Problem::shape_of(input);
+          shape.n = n;
+          shape.first = first;
+          return Kernel(exec, shape, Variant::label);
+        }) {}
 };
 
 }  // namespace tessera::ranks
