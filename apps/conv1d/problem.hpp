@@ -11,16 +11,17 @@
 #include <vector>
 
 #include <tessera/collective/accumulator.hpp>
+#include <tessera/core/convolution_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
-#include <tessera/core/random.hpp>
+#include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/halo.hpp>
 
 namespace tessera::conv1d {
 
-struct Conv1d {
+struct Conv1d : ConvolutionProblem {
   static constexpr AppInfo info{.name = "conv1d",
                                 .summary = "out[i] = a[i] * k[0] + a[i+1] * k[1] + ..., while i + j < n",
                                 .traffic = {.pattern = Traffic::Pattern::halo, .launches = 2}};
@@ -39,9 +40,6 @@ struct Conv1d {
     }
   };
 
-  static constexpr std::array data = data_kinds;
-  static constexpr int exact_reference_doubles = 1;
-
   /// a [n], k [taps].
   template <class T, class Memory>
   struct Input {
@@ -55,12 +53,7 @@ struct Conv1d {
 
   /// out [n].
   template <class T, class Memory>
-  struct Output {
-    Array<T*, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
+  using Output = SingleOutput<T*, Memory>;
 
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
     return {{size}, {static_cast<std::size_t>(parameters.kernel)}};
@@ -73,30 +66,11 @@ struct Conv1d {
     return {input[0]};
   }
 
-  /// Exact: positive whole numbers, up to 16 in k.
-  template <class T>
-  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
-    if (draw.data != DataKind::exact) return drawn<T>(draw);
-    if (draw.field == 1) return static_cast<T>(Sparsity{1, 16}.dense(draw.seed, draw.field, 0, draw.index));
-    return static_cast<T>(Sparsity::of(draw.terms, 16).value(draw.seed, draw.field, 0, draw.index));
-  }
-
-  /// A multiplication and an addition per product: k[j] meets all but the first j elements of a.
-  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
-    double const n = static_cast<double>(count_of(input[0]));
-    double const k = static_cast<double>(count_of(input[1]));
-    double const taps = std::min(n, k);
-    return {.bytes = (2 * n + k) * static_cast<double>(size_of(dtype)), .flops = taps * (2 * n - taps + 1)};
-  }
-
   /// Assumes the worst order: one multiplication, then one addition after the other.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return std::max(1.0, static_cast<double>(std::min(count_of(input[0]), count_of(input[1]))));
   }
 
-  /// How several ranks share the input.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::whole}; }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const&) {
     return {.behind = count_of(input[1]) - 1};
   }

@@ -2,6 +2,7 @@
 /// \file
 /// conv2d: out[y, x] = sum of in[y + ky, x + kx] * k[ky, kx].
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -9,17 +10,18 @@
 #include <tuple>
 #include <vector>
 
+#include <tessera/core/convolution_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_shape.hpp>
 #include <tessera/core/parameters.hpp>
-#include <tessera/core/random.hpp>
+#include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/halo.hpp>
 
 namespace tessera::conv2d {
 
-struct Conv2d {
+struct Conv2d : ConvolutionProblem {
   static constexpr AppInfo info{.name = "conv2d",
                                 .summary = "out[y, x] = sum_ky,kx in[y + ky, x + kx] * k[ky, kx]",
                                 .traffic = {.pattern = Traffic::Pattern::halo, .launches = 2}};
@@ -38,9 +40,6 @@ struct Conv2d {
     }
   };
 
-  static constexpr std::array data = data_kinds;
-  static constexpr int exact_reference_doubles = 1;
-
   /// in [H, W], k [Ky, Kx].
   template <class T, class Memory>
   struct Input {
@@ -54,12 +53,7 @@ struct Conv2d {
 
   /// out [H, W].
   template <class T, class Memory>
-  struct Output {
-    Array<T**, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
+  using Output = SingleOutput<T**, Memory>;
 
   /// `size` is the number of elements of `in`.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
@@ -68,27 +62,21 @@ struct Conv2d {
   }
 
   /// Throws UserError if k has no elements.
-  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&);
-
-  /// Exact: positive whole numbers, up to 16 in k.
-  template <class T>
-  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
-    if (draw.data != DataKind::exact) return drawn<T>(draw);
-    if (draw.field == 1) return static_cast<T>(Sparsity{1, 16}.dense(draw.seed, draw.field, 0, draw.index));
-    return static_cast<T>(Sparsity::of(draw.terms, 16).value(draw.seed, draw.field, 0, draw.index));
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    if (count_of(input[1]) == 0) {
+      throw UserError("k " + to_string(input[1]) + " has no elements (in is " + to_string(input[0]) +
+                      ", and out would be a sum of nothing); give k at least one row and one column");
+    }
+    return {input[0]};
   }
-
-  /// Bytes of `in`, `k` and `out`; a multiplication and an addition per product. Products beyond the edges do not
-  /// count.
-  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype);
 
   /// Any order: a product, then the additions of all other products (adding to zero is exact); or as many fused
   /// multiply-adds.
-  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&);
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
+    return static_cast<double>(std::min(input[0][0], input[1][0])) *
+           static_cast<double>(std::min(input[0][1], input[1][1]));
+  }
 
-  /// How several ranks share the input.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::whole}; }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const&) {
     return {.behind = input[1][0] - 1};
   }

@@ -7,12 +7,23 @@
 #include <vector>
 
 #include <tessera/core/matrix_shape.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera {
+
+/// Parameters of Problems whose variants may work in teams.
+struct MatrixParameters {
+  std::int64_t rows = 0;
+  std::int64_t team = 0;
+
+  [[nodiscard]] static MemberSpecs<MatrixParameters> specs() {
+    return {{&MatrixParameters::rows, rows_parameter()}, {&MatrixParameters::team, team_parameter()}};
+  }
+};
 
 /// Base class of these Problems, with a parameter `rows` of the generated input. The Problem itself defines
 /// output_shapes, and its own Output if the output is not a matrix.

@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/segment_shape.hpp>
+#include <tessera/core/shared_by_rows.hpp>
 
 namespace tessera {
 
@@ -27,11 +27,7 @@ struct StencilParameters {
 };
 
 /// Base class of these Problems.
-struct StencilProblem : ArrayProblem<StencilParameters> {
-  /// How the ranks share the input.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
-
+struct StencilProblem : ArrayProblem<StencilParameters>, SharedByRows<Split::rows> {
   /// Returns the shape for launches of kernels whose lanes or threads share elements.
   template <class T, class Memory>
   [[nodiscard]] static SegmentShape shape_of(Input<T, Memory> const& input) {
