@@ -12,13 +12,16 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
+#include <tessera/core/shared_by_rows.hpp>
+#include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/part.hpp>
 
 namespace tessera::attention {
 
-struct Attention {
+/// On several ranks all matrices lie in blocks of rows: queries with their outputs, keys with their values.
+struct Attention : SharedByRows<Split::rows, Split::rows, Split::rows> {
   static constexpr AppInfo info{.name = "attention",
                                 .summary = "out[b, :] = softmax(scale * q[b, :] k^T) v",
                                 .traffic = {.pattern = Traffic::Pattern::queries, .launches = 3, .field = 1}};
@@ -59,12 +62,7 @@ struct Attention {
 
   /// out [B, d]; zeros if there are no keys.
   template <class T, class Memory>
-  struct Output {
-    Array<T**, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
+  using Output = SingleOutput<T**, Memory>;
 
   /// `size` is the number of elements of k; v has as many: n = size / d.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
@@ -100,11 +98,6 @@ struct Attention {
     return 12.0 * static_cast<double>(input[1][0]) + 12;
   }
 
-  /// On several ranks all matrices lie in blocks of rows: queries with their outputs, keys with their values.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
-    return {Split::rows, Split::rows, Split::rows};
-  }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   /// A row of the output needs its query, all keys and all values.
   [[nodiscard]] static std::vector<ranks::Box> needs(std::vector<Shape> const& input,
                                                      std::vector<ranks::Box> const& output) {

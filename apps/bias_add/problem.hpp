@@ -11,28 +11,18 @@
 
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/info.hpp>
-#include <tessera/core/matrix_shape.hpp>
-#include <tessera/core/parameters.hpp>
-#include <tessera/core/random.hpp>
+#include <tessera/core/matrix_problem.hpp>
+#include <tessera/core/shared_by_rows.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::bias_add {
 
-struct BiasAdd {
+struct BiasAdd : MatrixProblem<MatrixParameters>, SharedByRows<Split::rows, Split::whole> {
   static constexpr AppInfo info{.name = "bias_add",
                                 .summary = "y[row, col] = x[row, col] + bias[col]",
                                 .traffic = {.pattern = Traffic::Pattern::nothing}};
   static constexpr bool short_floats = true;
-
-  struct Parameters {
-    std::int64_t rows = 0;
-    std::int64_t team = 0;
-
-    [[nodiscard]] static MemberSpecs<Parameters> specs() {
-      return {{&Parameters::rows, rows_parameter()}, {&Parameters::team, team_parameter()}};
-    }
-  };
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
@@ -71,11 +61,6 @@ struct BiasAdd {
     return {input[0]};
   }
 
-  template <class T>
-  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
-    return drawn<T>(draw);
-  }
-
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
     double const cols = static_cast<double>(input[1][0]);
@@ -85,9 +70,6 @@ struct BiasAdd {
   /// One addition.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
 
-  /// Several ranks share x by rows; all ranks have the bias.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::whole}; }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   static constexpr bool rows_apart = true;
 
   template <class T>

@@ -11,51 +11,27 @@
 
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/info.hpp>
-#include <tessera/core/matrix_shape.hpp>
-#include <tessera/core/parameters.hpp>
-#include <tessera/core/random.hpp>
+#include <tessera/core/matrix_problem.hpp>
+#include <tessera/core/pair_problem.hpp>
+#include <tessera/core/shared_by_rows.hpp>
+#include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::broadcast_add {
 
-struct BroadcastAdd {
+/// Fields a [cols], b [rows], out [rows, cols].
+struct BroadcastAdd : PairProblem<MatrixParameters>, SharedByRows<Split::whole, Split::rows> {
+  template <class T, class Memory>
+  using Output = SingleOutput<T**, Memory>;
+
   static constexpr AppInfo info{.name = "broadcast_add",
                                 .summary = "out[row, col] = a[col] + b[row]",
                                 .traffic = {.pattern = Traffic::Pattern::nothing, .field = 1}};
   static constexpr bool short_floats = true;
 
-  struct Parameters {
-    std::int64_t rows = 0;
-    std::int64_t team = 0;
-
-    [[nodiscard]] static MemberSpecs<Parameters> specs() {
-      return {{&Parameters::rows, rows_parameter()}, {&Parameters::team, team_parameter()}};
-    }
-  };
-
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
-
-  /// a [cols], b [rows].
-  template <class T, class Memory>
-  struct Input {
-    Array<T const*, Memory> a;
-    Array<T const*, Memory> b;
-    Parameters parameters;
-
-    static constexpr std::array<std::string_view, 2> names{"a", "b"};
-    static auto fields(auto& self) { return std::tie(self.a, self.b); }
-  };
-
-  /// out [rows, cols].
-  template <class T, class Memory>
-  struct Output {
-    Array<T**, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
 
   /// `size` is the number of elements of the output; a and b are its edges.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
@@ -67,11 +43,6 @@ struct BroadcastAdd {
     return {{input[1][0], input[0][0]}};
   }
 
-  template <class T>
-  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
-    return drawn<T>(draw);
-  }
-
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     double const cols = static_cast<double>(input[0][0]);
     double const rows = static_cast<double>(input[1][0]);
@@ -81,9 +52,6 @@ struct BroadcastAdd {
   /// One addition.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
 
-  /// How several ranks share the input.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::whole, Split::rows}; }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   static constexpr bool rows_apart = true;
 
   template <class T>

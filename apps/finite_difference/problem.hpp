@@ -6,6 +6,7 @@
 
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/stencil_problem.hpp>
 #include <tessera/core/types.hpp>
@@ -13,7 +14,7 @@
 
 namespace tessera::finite_difference {
 
-struct FiniteDifference : StencilProblem {
+struct FiniteDifference : StencilProblem, PerElement<2, 1> {
   static constexpr AppInfo info{.name = "finite_difference",
                                 .summary = "out[i] = in[i + 1] - in[i], last of each segment 0",
                                 .traffic = {.pattern = Traffic::Pattern::halo, .launches = 2}};
@@ -21,14 +22,6 @@ struct FiniteDifference : StencilProblem {
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
-
-  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
-    double const n = static_cast<double>(count_of(input[0]));
-    return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = n};
-  }
-
-  /// One subtraction.
-  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
 
   /// A rank's last element needs one from the next rank.
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const&, Parameters const&) { return {.behind = 1}; }

@@ -14,12 +14,13 @@
 #include <tessera/core/linear_layer.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
+#include <tessera/core/shared_by_rows.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::layernorm {
 
-struct Layernorm {
+struct Layernorm : SharedByRows<Split::rows, Split::whole, Split::whole> {
   static constexpr AppInfo info{.name = "layernorm",
                                 .summary = "y[r, h] = gamma[h] * (x[r, h] - mean_r) / sqrt(var_r + eps) + beta[h]",
                                 .traffic = {.pattern = Traffic::Pattern::nothing}};
@@ -115,11 +116,6 @@ struct Layernorm {
     return static_cast<double>(input[0][1]) + 48;
   }
 
-  /// Several ranks share the input by rows.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
-    return {Split::rows, Split::whole, Split::whole};
-  }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   static constexpr bool rows_apart = true;
 
   template <class T>

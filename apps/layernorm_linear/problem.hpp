@@ -12,12 +12,14 @@
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/linear_layer.hpp>
+#include <tessera/core/shared_by_rows.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::layernorm_linear {
 
-struct LayernormLinear : LinearLayerProblem {
+struct LayernormLinear : LinearLayerProblem,
+                         SharedByRows<Split::rows, Split::whole, Split::whole, Split::whole, Split::whole> {
   static constexpr int reference_doubles = 3;  ///< one is the offset for bfloat16 factors (float only)
   static constexpr AppInfo info{.name = "layernorm_linear",
                                 .summary = "y[r, o] = sum_h w[o, h] * layernorm(x)[r, h] + bias[o]",
@@ -84,11 +86,6 @@ struct LayernormLinear : LinearLayerProblem {
   /// which of two neighbouring bfloat16 numbers ln is rounded.
   [[nodiscard]] static double steps_to_ln(std::size_t hidden) { return 64 + static_cast<double>(hidden) / 8; }
 
-  /// Several ranks share the input by rows.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
-    return {Split::rows, Split::whole, Split::whole, Split::whole, Split::whole};
-  }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   static constexpr bool rows_apart = true;
   static constexpr std::size_t reference_rows = 64;  ///< rows per part; w is converted to doubles once per part
 

@@ -7,6 +7,7 @@
 
 #include <tessera/collective/in_range.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/stencil_problem.hpp>
 #include <tessera/core/types.hpp>
@@ -14,7 +15,7 @@
 
 namespace tessera::moving_average {
 
-struct MovingAverage : StencilProblem {
+struct MovingAverage : StencilProblem, PerElement<2, 3> {
   static constexpr AppInfo info{.name = "moving_average",
                                 .summary = "out[i] = mean of in[i .. i + 2] inside the segment",
                                 .traffic = {.pattern = Traffic::Pattern::halo, .launches = 2}};
@@ -30,11 +31,6 @@ struct MovingAverage : StencilProblem {
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
     constexpr unsigned bits = ShortFloat<T> ? std::numeric_limits<T>::digits : 21;
     return draw.data == DataKind::exact ? whole_value<T>(draw, bits) : drawn<T>(draw);
-  }
-
-  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
-    double const n = static_cast<double>(count_of(input[0]));
-    return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = 3 * n};
   }
 
   /// Counts two additions, the rounding of 1/3, and the multiplication by it.

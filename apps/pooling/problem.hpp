@@ -15,6 +15,7 @@
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
+#include <tessera/core/shared_by_rows.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/halo.hpp>
@@ -41,7 +42,7 @@ struct Parameters {
   }
 };
 
-struct Pooling : ArrayProblem<Parameters> {
+struct Pooling : ArrayProblem<Parameters>, SharedByRows<Split::rows> {
   static constexpr AppInfo info{.name = "pooling",
                                 .summary = "out[i] = op(a[max(0, i - window + 1)] .. a[i])",
                                 .traffic = {.pattern = Traffic::Pattern::halo}};
@@ -96,9 +97,6 @@ struct Pooling : ArrayProblem<Parameters> {
     return most > 0x1p24 ? 2 : 1;
   }
 
-  /// How several ranks share the input.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const& parameters) {
     return {.before = std::min(static_cast<std::size_t>(parameters.window) - 1, count_of(input[0]))};
   }

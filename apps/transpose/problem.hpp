@@ -7,25 +7,16 @@
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_problem.hpp>
-#include <tessera/core/parameters.hpp>
 #include <tessera/core/per_element.hpp>
+#include <tessera/core/shared_by_rows.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/part.hpp>
 
 namespace tessera::transpose {
 
-struct Parameters {
-  std::int64_t rows = 0;
-  std::int64_t team = 0;
-
-  [[nodiscard]] static MemberSpecs<Parameters> specs() {
-    return {{&Parameters::rows, rows_parameter()}, {&Parameters::team, team_parameter()}};
-  }
-};
-
 /// Elements are moved; nothing is computed.
-struct Transpose : MatrixProblem<Parameters>, PerElement<2, 0> {
+struct Transpose : MatrixProblem<MatrixParameters>, PerElement<2, 0>, SharedByRows<Split::rows> {
   static constexpr AppInfo info{.name = "transpose",
                                 .summary = "out[col, row] = a[row, col]",
                                 .traffic = {.pattern = Traffic::Pattern::all_to_all, .launches = 3}};
@@ -40,9 +31,6 @@ struct Transpose : MatrixProblem<Parameters>, PerElement<2, 0> {
     return {{input[0][1], input[0][0]}};
   }
 
-  /// How several ranks share the input.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   /// Rows of the output are columns of the input.
   [[nodiscard]] static std::vector<ranks::Box> needs(std::vector<Shape> const& input,
                                                      std::vector<ranks::Box> const& output) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The least work of formulas that use one element of each array: out[i] = f(a[i], b[i], ...).
+/// The least work of formulas that use one element of each array, out[i] = f(a[i], b[i], ...), or its neighbours.
 
 #include <vector>
 
