@@ -332,15 +332,10 @@ std::vector<ExpectedField> Attention::reference(Input<T, Kokkos::HostSpace> cons
   std::size_t const queries = input.q.extent(0);
   std::size_t const d = input.q.extent(1);
   std::size_t const n = input.k.extent(0);
-  constexpr bool is_float = std::is_same_v<T, float>;
-  ExpectedField out{.name = "out",
-                    .shape = {queries, d},
-                    .value = std::vector<double>(queries * d),
-                    .scale = std::vector<double>(queries * d),
-                    .offset = std::vector<double>(queries * d),
-                    .bfloat16_scale = std::vector<double>(is_float ? queries * d : 0),
-                    .bfloat16_offset = std::vector<double>(is_float ? queries * d : 0),
-                    .each_sees_all = true};
+  ExpectedField out = zero_field("out", {queries, d}, true);
+  out.offset = out.scale;
+  if (std::is_same_v<T, float>) out.bfloat16_scale = out.bfloat16_offset = out.scale;
+  out.each_sees_all = true;
   if (n > 0 && d > 0) {
     Oracle<T>(input.k.data(), input.v.data(), n, d, input.parameters.scale).answer(input.q.data(), queries, out);
   }

@@ -17,11 +17,10 @@ template <class T>
 std::vector<ExpectedField> BiasAdd::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const rows = input.x.extent(0);
   std::size_t const cols = input.x.extent(1);
-  ExpectedField y{.name = "y", .shape = {rows, cols}, .value = {}, .scale = {}};
-  y.value.reserve(rows * cols);
+  ExpectedField y = zero_field("y", {rows, cols});
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t col = 0; col < cols; ++col) {
-      y.value.push_back(verify::stored(verify::wide(input.x(row, col)) + verify::wide(input.bias(col))));
+      y.value[row * cols + col] = verify::stored(verify::wide(input.x(row, col)) + verify::wide(input.bias(col)));
     }
   }
   return list_of(std::move(y));

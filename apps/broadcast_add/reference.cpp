@@ -18,11 +18,10 @@ template <class T>
 std::vector<ExpectedField> BroadcastAdd::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const cols = input.a.extent(0);
   std::size_t const rows = input.b.extent(0);
-  ExpectedField out{.name = "out", .shape = {rows, cols}, .value = {}, .scale = {}};
-  out.value.reserve(rows * cols);
+  ExpectedField out = zero_field("out", {rows, cols});
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t col = 0; col < cols; ++col) {
-      out.value.push_back(verify::stored(verify::wide(input.a(col)) + verify::wide(input.b(row))));
+      out.value[row * cols + col] = verify::stored(verify::wide(input.a(col)) + verify::wide(input.b(row)));
     }
   }
   return list_of(std::move(out));

@@ -47,12 +47,7 @@ std::vector<ExpectedField> Embedding::reference(Input<T, Kokkos::HostSpace> cons
     for (std::size_t position = begin; position < end; ++position) {
       std::int64_t const index = indices[position];
       bool const is_there = index >= 0 && index < static_cast<std::int64_t>(input.w.extent(0));
-      std::size_t const to = position * width;
-      if (is_there) {
-        for (std::size_t e = 0; e < width; ++e) out.set(to + e, input.w(index, e));
-      } else {
-        for (std::size_t e = 0; e < width; ++e) out.set(to + e, T(0));
-      }
+      for (std::size_t e = 0; e < width; ++e) out.set(position * width + e, is_there ? input.w(index, e) : T(0));
     }
   });
   return list_of(out.take());
@@ -65,10 +60,7 @@ std::vector<ExpectedField> Embedding::reference_of_part(Input<T, Kokkos::HostSpa
   std::size_t const rows = part.input[1][0];
   std::size_t const width = part.input[1][1];
   std::int32_t const* const indices = input.idx.data();
-  ExpectedField out{.name = "out",
-                    .shape = {input.idx.extent(0), input.idx.extent(1), width},
-                    .value = std::vector<double>(input.idx.size() * width),
-                    .scale = {}};
+  ExpectedField out = zero_field("out", {input.idx.extent(0), input.idx.extent(1), width});
 
   // Positions in the order of the rows that they ask for: those outside of the table first and last.
   std::vector<std::size_t> positions(input.idx.size());

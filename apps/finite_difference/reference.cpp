@@ -12,6 +12,7 @@
 #include "problem.hpp"
 
 #include <tessera/table/references.hpp>
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::finite_difference {
 
@@ -20,16 +21,10 @@ std::vector<ExpectedField> FiniteDifference::reference(Input<T, Kokkos::HostSpac
   std::size_t const n = input.in.extent(0);
   std::size_t const segment = input.parameters.segment;
   std::size_t const first = input.parameters.first;
-  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
+  ExpectedField out = zero_field("out", {n});
   for (std::size_t i = 0; i + 1 < n; ++i) {
     if (segment != 0 && (first + i + 1) % segment == 0) continue;  // the next element belongs to the next segment
-    if constexpr (std::is_integral_v<T>) {
-      std::uint32_t const bits = static_cast<std::uint32_t>(input.in(i + 1)) - static_cast<std::uint32_t>(input.in(i));
-      out.value[i] = static_cast<double>(static_cast<std::int32_t>(bits));
-    } else {
-      double const value = static_cast<double>(input.in(i + 1)) - static_cast<double>(input.in(i));
-      out.value[i] = value;
-    }
+    out.value[i] = verify::stored(verify::wide(input.in(i + 1)) - verify::wide(input.in(i)));
   }
   return list_of(std::move(out));
 }

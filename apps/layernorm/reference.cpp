@@ -43,10 +43,7 @@ std::vector<ExpectedField> floating_reference(Layernorm::Input<T, Kokkos::HostSp
   double const longest = Layernorm::rounding_steps({{rows, hidden}, {hidden}, {hidden}}, input.parameters);
   double const growth = std::expm1(longest * unit);
 
-  ExpectedField y{.name = "y",
-                  .shape = {rows, hidden},
-                  .value = std::vector<double>(rows * hidden),
-                  .scale = std::vector<double>(rows * hidden)};
+  ExpectedField y = zero_field("y", {rows, hidden}, true);
   std::vector<double> gamma(hidden);
   std::vector<double> beta(hidden);
   std::vector<std::size_t> infinite_gammas;

@@ -99,11 +99,8 @@ std::vector<ExpectedField> floating_reference(LayernormLinear::Input<T, Kokkos::
     }
   }
 
-  ExpectedField y{.name = "y",
-                  .shape = {rows, outputs},
-                  .value = std::vector<double>(rows * outputs),
-                  .scale = std::vector<double>(rows * outputs),
-                  .bfloat16_offset = std::vector<double>(has_bfloat16 ? rows * outputs : 0)};
+  ExpectedField y = zero_field("y", {rows, outputs}, true);
+  if (has_bfloat16) y.bfloat16_offset = y.scale;
   verify::NormalisedRowOracle<T> row(hidden, input.parameters.eps, longest);
   constexpr std::size_t block = 64;
   for (std::size_t first = 0; first < rows && outputs > 0; first += block) {

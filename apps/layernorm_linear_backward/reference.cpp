@@ -81,13 +81,6 @@ struct Powers {
 // From this number of rows on, the root of a sum of squares is far below the sum.
 constexpr std::size_t many_rows = 65;
 
-ExpectedField field_of(std::string name, Shape const& shape) {
-  return {.name = std::move(name),
-          .shape = shape,
-          .value = std::vector<double>(count_of(shape)),
-          .scale = std::vector<double>(count_of(shape))};
-}
-
 template <class T>
 class Oracle {
  public:
@@ -102,7 +95,7 @@ class Oracle {
                                                          input.parameters)),
         growth_(std::expm1(longest_ * unit_)),
         row_(hidden_, input.parameters.eps, longest_),
-        dx_(field_of("dx", {rows_, hidden_})),
+        dx_(zero_field("dx", {rows_, hidden_}, true)),
         dgamma_(hidden_),
         dbeta_(hidden_),
         dbias_(outputs_),
@@ -317,7 +310,7 @@ class Oracle {
 
   // Returns a field of sums over rows; its random bounds are infinite (not checked) until they are set.
   [[nodiscard]] ExpectedField summed_field_of(std::string name, Shape const& shape) const {
-    ExpectedField field = field_of(std::move(name), shape);
+    ExpectedField field = zero_field(std::move(name), shape, true);
     if (rows_ >= many_rows) {
       field.random_scale.assign(count_of(shape), infinity);
       field.random_spread.assign(count_of(shape), 0);

@@ -34,8 +34,7 @@ namespace {
 
 template <class T>
 ExpectedField floating_product(T const* a, T const* b, std::size_t m, std::size_t n, std::size_t k) {
-  ExpectedField c{
-      .name = "c", .shape = {m, n}, .value = std::vector<double>(m * n), .scale = std::vector<double>(m * n)};
+  ExpectedField c = zero_field("c", {m, n}, true);
   double const lost =
       static_cast<double>(k) * static_cast<double>(std::numeric_limits<T>::denorm_min()) / unit_roundoff(dtype_of<T>);
   // Some rows of a and some of b at a time, because the factors in double are twice or four times as large as the
@@ -71,7 +70,7 @@ ExpectedField floating_product(T const* a, T const* b, std::size_t m, std::size_
 
 [[maybe_unused]] ExpectedField integer_product(std::int32_t const* a, std::int32_t const* b, std::size_t m,
                                                std::size_t n, std::size_t k) {
-  ExpectedField c{.name = "c", .shape = {m, n}, .value = std::vector<double>(m * n), .scale = {}};
+  ExpectedField c = zero_field("c", {m, n});
   // Each row is a serial loop; several run in parallel.
   for_blocks(n > 0 ? m : 0, 1, [&](std::size_t i, std::size_t, std::size_t) {
     std::vector<std::uint32_t> row(n);

@@ -39,8 +39,8 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
   using A = Arithmetic<T>;
   constexpr double unit = unit_roundoff(dtype_of<A>);
   double const safe_from_underflow = 2 * static_cast<double>(std::numeric_limits<A>::min());
-  ExpectedField out{
-      .name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}, .offset = std::vector<double>(n)};
+  ExpectedField out = zero_field("out", {n});
+  out.offset.resize(n);
   std::atomic<bool> all_exact = true;
   auto const one = [&](std::size_t i) {
     // A segment may be so long that its end would overflow.

@@ -131,7 +131,7 @@ std::vector<ExpectedField> Pooling::reference(Input<T, Kokkos::HostSpace> const&
   // it begins.
   std::size_t const lead = input.parameters.first % window;
   Placed<T> const a{input.a.data(), lead};
-  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
+  ExpectedField out = zero_field("out", {n});
   // Some blocks at a time have nothing to do with the others: each is a serial loop, several run side by side.
   std::size_t const part = blocks_in(1 << 16, window) * window;
   std::size_t const places = n == 0 ? 0 : lead + n;

@@ -38,11 +38,6 @@ struct Transpose : MatrixProblem<MatrixParameters>, PerElement<2, 0>, SharedByRo
   }
 
   template <class T>
-  [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                                    std::vector<ranks::Block> const& output_rows,
-                                                                    ranks::Part const& part);
-
-  template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 

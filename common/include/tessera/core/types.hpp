@@ -190,6 +190,14 @@ struct ReducedPrecision {
   bool bfloat16_factors = false;  ///< whether the field's own bounds for bfloat16 factors apply (ExpectedField)
 };
 
+/// Returns a field of zeros, with scales of 0 if `has_scales`.
+[[nodiscard]] inline ExpectedField zero_field(std::string name, Shape const& shape, bool has_scales = false) {
+  return {.name = std::move(name),
+          .shape = shape,
+          .value = std::vector<double>(count_of(shape)),
+          .scale = std::vector<double>(has_scales ? count_of(shape) : 0)};
+}
+
 /// Makes a list of fields by moving them; a braced list would copy all values.
 template <std::same_as<ExpectedField>... Field>
 [[nodiscard]] std::vector<ExpectedField> list_of(Field&&... fields) {

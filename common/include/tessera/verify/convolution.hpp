@@ -78,7 +78,7 @@ template <class T, class Matrix>
 [[nodiscard]] ExpectedField convolution(Matrix const& in, Matrix const& k) {
   std::size_t const rows = in.extent(0);
   std::size_t const cols = in.extent(1);
-  ExpectedField out{.name = "out", .shape = {rows, cols}, .value = std::vector<double>(rows * cols), .scale = {}};
+  ExpectedField out = zero_field("out", {rows, cols});
   // Stretches of rows are independent: each is a serial loop, and several run in parallel. The second sweep makes the
   // scales, if they are needed.
   std::size_t const across = blocks_in(cols, detail::neighbours);
