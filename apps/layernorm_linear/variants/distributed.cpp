@@ -2,8 +2,8 @@
 /// On several ranks: each rank makes its own rows as `stored_rows` does, with the layer's parameters on all ranks.
 /// Ranks exchange nothing.
 
+#include "../layer_plans.hpp"
 #include "../problem.hpp"
-#include "../stored_rows_product.hpp"
 
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/shared_plan.hpp>

@@ -1,8 +1,8 @@
 /// \file
 /// Two steps: ln = layernorm(x) to memory, then the product of ln and w transposed, which adds the bias as it stores.
 
+#include "../layer_plans.hpp"
 #include "../problem.hpp"
-#include "../stored_rows_product.hpp"
 
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/shared_plan.hpp>

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "../layer_plans.hpp"
 #include "../problem.hpp"
 
 #include <tessera/kernels/detail/launch/row_tiles.hpp>
@@ -25,8 +26,7 @@ struct Unfused {
                       "tessera::layernorm_linear::unfused::layernorm"),
           transpose_(exec, input.outputs(), input.hidden(), input.parameters.team,
                      "tessera::layernorm_linear::unfused::transpose"),
-          product_(exec, input.rows(), input.outputs(), input.hidden(), Product::team_if_open(input.parameters.team),
-                   "tessera::layernorm_linear::unfused::product"),
+          product_(product_of<Product>(exec, input, "tessera::layernorm_linear::unfused::product")),
           ln_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::unfused::ln"), input.rows(),
               input.hidden()),
           w_transposed_(

@@ -22,7 +22,7 @@ struct Warpgroup3xtf32 {
 
   template <ExecutionSpace Exec, std::same_as<float> T>
   using Plan = OnMatrixUnits<Warpgroup3xtf32, Exec,
-                             Tf32Layer<Exec, kernels::WarpgroupTf32Gemm<Exec, 2, Tf32LayerForm<true>>, true>>;
+                             Tf32Layer<Exec, kernels::WarpgroupTf32Gemm<Exec, 2, StoredForm<float>>, true>>;
 };
 
 VariantRows warpgroup_3xtf32() { return rows<LayernormLinear, Warpgroup3xtf32>(); }
