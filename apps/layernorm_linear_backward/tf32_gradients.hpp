@@ -38,21 +38,15 @@ struct Tf32Products {
 /// `Q`, `Dw`: kernel objects for the products, constructed from (exec, m, n, k, label).
 template <ExecutionSpace Exec, class Q = kernels::Tf32Gemm<Exec, 2>,
           class Dw = kernels::Tf32Gemm<Exec, 2, kernels::TransposedA>>
-class Tf32Gradients {
+class Tf32Gradients : public TwoStageGradients<Exec, float, Tf32Products<Exec, Q, Dw>> {
  public:
   Tf32Gradients(Exec const& exec, InputOn<LayernormLinearBackward, Exec, float> const& input,
                 std::string const& label = "tessera::layernorm_linear_backward::tensor_3xtf32")
-      : gradients_(exec, input, label), lost_(lost_by_underflow(exec, input)) {}
+      : Tf32Gradients::TwoStageGradients(exec, input, label), lost_(lost_by_underflow(exec, input)) {}
 
-  void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, float> const& input,
-                  OutputOn<LayernormLinearBackward, Exec, float> const& output) const {
-    gradients_(exec, input, output);
-  }
-
-  [[nodiscard]] double rounding_steps() const { return gradients_.rounding_steps(); }
   /// No chain goes through both products.
   [[nodiscard]] ReducedPrecision reduced_precision() const {
-    return {.relative = std::max(gradients_.products().q.error(), gradients_.products().dw.error()), .absolute = lost_};
+    return {.relative = std::max(this->products().q.error(), this->products().dw.error()), .absolute = lost_};
   }
 
  private:
@@ -74,14 +68,13 @@ class Tf32Gradients {
     double const grad_y = largest_of(input.grad_y);
     auto const rows = static_cast<double>(input.rows());
     double const xhat = std::sqrt(static_cast<double>(input.hidden()));
-    double const q = gradients_.products().q.lost_by_underflow(grad_y, w);
+    double const q = this->products().q.lost_by_underflow(grad_y, w);
     double const dgamma = rows * xhat * q;
     double const dx = gamma / std::sqrt(input.parameters.eps) * (2 + xhat) * q;
-    double const dw = gradients_.products().dw.lost_by_underflow(grad_y, gamma * xhat + beta);
+    double const dw = this->products().dw.lost_by_underflow(grad_y, gamma * xhat + beta);
     return 2 * std::max({dgamma, dx, dw});
   }
 
-  TwoStageGradients<Exec, float, Tf32Products<Exec, Q, Dw>> gradients_;
   double lost_;
 };
 

@@ -103,7 +103,9 @@ class TwoStageGradients {
   /// Returns the longest chain of roundings in each part.
   [[nodiscard]] LayernormLinearBackward::Steps steps() const { return steps_; }
   [[nodiscard]] double rounding_steps() const { return LayernormLinearBackward::chain(steps_); }
-  [[nodiscard]] std::string note() const {
+  [[nodiscard]] std::string note() const
+    requires requires(P const& products) { products.dw.parts(); }
+  {
     return work_.products.dw.parts() > 1 ? "dw in " + std::to_string(work_.products.dw.parts()) + " parts of the rows"
                                          : "";
   }

@@ -5,7 +5,6 @@
 /// every run. The short gradients (dgamma, dbeta, dbias) go through the hosts while the device multiplies for dw, which
 /// goes from device to device.
 
-#include <cstddef>
 #include <string>
 
 #include "../problem.hpp"
@@ -28,12 +27,9 @@ struct Distributed {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input, ranks::Part const& part)
         : further_(part.ranks.count() - 1),
-          hidden_(input.hidden()),
-          outputs_(input.outputs()),
-          gradients_(exec, input, "tessera::layernorm_linear_backward::distributed"),
-          columns_(part.ranks, further_ > 0 ? 2 * hidden_ + outputs_ : 0),
-          weights_(exec, part.ranks, further_ > 0 ? outputs_ * hidden_ : 0,
-                   "tessera::layernorm_linear_backward::distributed") {}
+          gradients_(exec, input, label),
+          columns_(part.ranks, further_ > 0 ? 2 * input.hidden() + input.outputs() : 0),
+          weights_(exec, part.ranks, further_ > 0 ? input.w.size() : 0, label) {}
 
     void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input,
                     OutputOn<LayernormLinearBackward, Exec, T> const& output) {
@@ -42,16 +38,11 @@ struct Distributed {
         gradients_.weights(exec, input, output);
         return;
       }
-      T* const columns = columns_.values().data();
-      copy(exec, host(columns, hidden_), device(output.dgamma.data(), hidden_));
-      copy(exec, host(columns + hidden_, hidden_), device(output.dbeta.data(), hidden_));
-      copy(exec, host(columns + 2 * hidden_, outputs_), device(output.dbias.data(), outputs_));
+      each_of_columns(output, [&](auto const& host, auto const& device) { Kokkos::deep_copy(exec, host, device); });
       exec.fence("tessera::layernorm_linear_backward::distributed: own sums of columns");
       gradients_.weights(exec, input, output);
       columns_.reduce();
-      copy(exec, device(output.dgamma.data(), hidden_), host(columns, hidden_));
-      copy(exec, device(output.dbeta.data(), hidden_), host(columns + hidden_, hidden_));
-      copy(exec, device(output.dbias.data(), outputs_), host(columns + 2 * hidden_, outputs_));
+      each_of_columns(output, [&](auto const& host, auto const& device) { Kokkos::deep_copy(exec, device, host); });
       weights_(exec, output.dw.data());
     }
 
@@ -64,18 +55,21 @@ struct Distributed {
     [[nodiscard]] std::string note() const { return gradients_.note(); }
 
    private:
-    using Host = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
-    using Device = Kokkos::View<T*, typename Exec::memory_space, Kokkos::MemoryUnmanaged>;
-    [[nodiscard]] static Host host(T* from, std::size_t count) { return Host(from, count); }
-    [[nodiscard]] static Device device(T* from, std::size_t count) { return Device(from, count); }
-    template <class To, class From>
-    static void copy(Exec const& exec, To const& to, From const& from) {
-      Kokkos::deep_copy(exec, to, from);
+    static constexpr char const* label = "tessera::layernorm_linear_backward::distributed";
+
+    // Calls body(on the host, on the device) for each of the short gradients.
+    template <class Body>
+    void each_of_columns(OutputOn<LayernormLinearBackward, Exec, T> const& output, Body const& body) {
+      using Host = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+      T* values = columns_.values().data();
+      ArrayOn<T*, Exec> const gradients[] = {output.dgamma, output.dbeta, output.dbias};
+      for (ArrayOn<T*, Exec> const& gradient : gradients) {
+        body(Host(values, gradient.extent(0)), gradient);
+        values += gradient.extent(0);
+      }
     }
 
     int further_;  // ranks whose sums are added to a rank's own
-    std::size_t hidden_;
-    std::size_t outputs_;
     TwoStageGradients<Exec, T> gradients_;
     ranks::OrderedReduction<T> columns_;        // dgamma, dbeta, dbias
     ranks::OrderedAllReduce<Exec, T> weights_;  // dw
