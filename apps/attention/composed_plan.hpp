@@ -9,15 +9,37 @@
 #include <string>
 
 #include "problem.hpp"
-#include "scaled_product.hpp"
 #include "scores.hpp"
 
+#include <tessera/collective/pack.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/softmax.hpp>
 #include <tessera/kernels/transpose.hpp>
 
 namespace tessera::attention {
+
+/// The product of the queries and the keys multiplies q by the scale, so that the softmax does not have to.
+template <class T>
+struct ScaleOnLoad {
+  static constexpr bool changes = true;
+  struct Row {};
+
+  T scale;
+
+  [[nodiscard]] KOKKOS_FUNCTION Row row(std::size_t) const { return {}; }
+  template <int W>
+  KOKKOS_FUNCTION void change(Row const&, std::size_t, collective::Pack<T, W>& values) const {
+    for (int e = 0; e < W; ++e) values[e] *= scale;
+  }
+  template <int W>
+  [[nodiscard]] bool is_aligned() const {
+    return true;
+  }
+};
+
+template <class T>
+using ScaledProduct = kernels::ProductForm<false, false, ScaleOnLoad<T>>;
 
 template <ExecutionSpace Exec, class T>
 class ComposedPlan {

@@ -6,7 +6,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <cstddef>
 #include <string>
 
 #include "problem.hpp"
@@ -15,7 +14,6 @@
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/core/types.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 
 namespace tessera::attention {
@@ -73,22 +71,31 @@ struct QueryTeam {
   }
 };
 
-/// Enqueues QueryTeam on these Views.
-template <class T, class Exec, class Queries, class Keys, class Answers>
-void attend_by_teams(std::string const& label, Exec const& exec, int threads, Queries const& q, Keys const& k,
-                     Keys const& v, Answers const& out, T scale) {
-  using Kernel = QueryTeam<Exec, T, Keys, Queries, Answers>;
-  Kokkos::parallel_for(label,
-                       with_scratch(typename Kernel::Policy(exec, league_of(q.extent(0)), threads),
-                                    Kernel::Weights::shmem_size(k.extent(0))),
-                       Kernel{q, k, v, out, scale});
-}
-
-/// Returns the threads per team: --team, or a warp on a GPU, because there are few keys.
+/// The common part of both Plans. Teams have --team threads, or a warp on a GPU, because there are few keys.
 template <ExecutionSpace Exec, class T>
-[[nodiscard]] int threads_of_query(Exec const& exec, InputOn<Attention, Exec, T> const& input) {
-  int const threads = kernels::team_size(exec, input.parameters.team);
-  return input.parameters.team == 0 && is_gpu<Exec> ? 32 : threads;
-}
+class QueryTeamPlan {
+ public:
+  QueryTeamPlan(Exec const& exec, InputOn<Attention, Exec, T> const& in)
+      : threads_(is_gpu<Exec> && in.parameters.team == 0 ? 32 : kernels::team_size(exec, in.parameters.team)),
+        keys_(static_cast<double>(in.k.extent(0))) {}
+
+  /// Two chains over all keys: the sum of weights and the sum of weighted values.
+  [[nodiscard]] double rounding_steps() const { return 2 * keys_ + 8; }
+
+ protected:
+  /// Enqueues QueryTeam on these Views.
+  template <class Queries, class Keys, class Answers>
+  void attend(std::string const& label, Exec const& exec, Queries const& q, Keys const& k, Keys const& v,
+              Answers const& out, double scale) const {
+    using Kernel = QueryTeam<Exec, T, Keys, Queries, Answers>;
+    typename Kernel::Policy const policy(exec, league_of(q.extent(0)), threads_);
+    Kokkos::parallel_for(label, with_scratch(policy, Kernel::Weights::shmem_size(k.extent(0))),
+                         Kernel{q, k, v, out, static_cast<T>(scale)});
+  }
+
+ private:
+  int threads_;
+  double keys_;
+};
 
 }  // namespace tessera::attention

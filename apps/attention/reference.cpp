@@ -82,11 +82,7 @@ struct Weights {
 };
 
 constexpr double bfloat16_unit = 0x1p-8;
-
-// Returns whether bfloat16 holds every element.
-[[maybe_unused]] bool have_bfloat16s(float const* values, std::size_t n) {
-  return std::all_of(values, values + n, [](float x) { return (std::bit_cast<std::uint32_t>(x) & 0xffffU) == 0; });
-}
+constexpr int bfloat16_bits = 8;
 
 // Places for an element's bounds.
 struct Bounds {
@@ -110,7 +106,9 @@ class Oracle {
         lowest_(d, infinity),
         highest_(d, -infinity),
         k_grid_(verify::grid_of(k, n * d)),
-        v_grid_(verify::grid_of(v, n * d)) {
+        v_grid_(verify::grid_of(v, n * d)),
+        k_has_bfloat16s_(has_bfloat16 && verify::fit_into_bits(k, n * d, bfloat16_bits)),
+        v_has_bfloat16s_(has_bfloat16 && verify::fit_into_bits(v, n * d, bfloat16_bits)) {
     // Some keys at a time, so that a cache line of a column is written once.
     constexpr std::size_t keys = 16;
     for_blocks(n, keys * 64, [&](std::size_t, std::size_t begin, std::size_t end) {
@@ -125,10 +123,6 @@ class Oracle {
         lowest_[c] = std::min(lowest_[c], static_cast<double>(v[j * d + c]));
         highest_[c] = std::max(highest_[c], static_cast<double>(v[j * d + c]));
       }
-    }
-    if constexpr (has_bfloat16) {
-      k_has_bfloat16s_ = have_bfloat16s(k, n * d);
-      v_has_bfloat16s_ = have_bfloat16s(v, n * d);
     }
     if (n * d > 0) {
       lowest_value_ = *std::min_element(lowest_.begin(), lowest_.end());
@@ -267,8 +261,7 @@ class Oracle {
         verify::grid_of(q, d_).times(k_grid_).times(factor).template holds<T>(static_cast<double>(2 * widest * size));
     weights.ones = weights.rest = 0;
     weights.bfloat16_error = weights.bfloat16_square = 0;
-    bool q_has_bfloat16s = false;
-    if constexpr (has_bfloat16) q_has_bfloat16s = have_bfloat16s(q, d_);
+    bool const q_has_bfloat16s = has_bfloat16 && verify::fit_into_bits(q, d_, bfloat16_bits);
     weights.bfloat16_exact = q_has_bfloat16s && k_has_bfloat16s_ && std::abs(largest) <= W(4096);
     W const of_q = q_has_bfloat16s ? 1 : 1 + bfloat16_unit;
     W const of_k = k_has_bfloat16s_ ? 1 : 1 + bfloat16_unit;
@@ -319,8 +312,8 @@ class Oracle {
   std::vector<double> highest_;
   verify::Grid k_grid_;
   verify::Grid v_grid_;
-  bool k_has_bfloat16s_ = false;
-  bool v_has_bfloat16s_ = false;
+  bool k_has_bfloat16s_;
+  bool v_has_bfloat16s_;
   double lowest_value_ = 0;
   double highest_value_ = 0;
 };

@@ -15,18 +15,6 @@
 
 namespace tessera::attention {
 
-/// Returns the number of elements beyond a kernel's range, including NaN and infinities.
-template <class Kernel, class Matrix>
-struct Outside {
-  Matrix matrix;
-
-  KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& count) const {
-    float const value = matrix.data()[i];
-    float const size = value < 0 ? -value : value;
-    count += size == 0 || (size >= Kernel::smallest && size <= Kernel::largest) ? 0 : 1;
-  }
-};
-
 /// \tparam Terms bfloat16 numbers per factor: 1 or 3
 template <ExecutionSpace Exec, int Terms>
 class TensorPlan : public kernels::TensorAttention<Exec, Terms> {
@@ -50,13 +38,20 @@ class TensorPlan : public kernels::TensorAttention<Exec, Terms> {
     Kernel::operator()(exec, input.q, input.k, input.v, output.out, input.parameters.scale);
   }
 
+  /// Returns the number of elements beyond the kernel's range, including NaN and infinities.
   // Public because CUDA allows no device lambda in a private function.
   template <class Matrix>
   [[nodiscard]] static std::size_t outside(Exec const& exec, Matrix const& matrix) {
     std::size_t count = 0;
     // The label has no row name: the launch belongs to the construction of the Plan, outside the row's region.
-    Kokkos::parallel_reduce("tessera::attention::outside", over(exec, matrix.size()), Outside<Kernel, Matrix>{matrix},
-                            count);
+    Kokkos::parallel_reduce(
+        "tessera::attention::outside", over(exec, matrix.size()),
+        KOKKOS_LAMBDA(std::size_t i, std::size_t& sum) {
+          float const value = matrix.data()[i];
+          float const size = value < 0 ? -value : value;
+          sum += size == 0 || (size >= Kernel::smallest && size <= Kernel::largest) ? 0 : 1;
+        },
+        count);
     return count;
   }
 };

@@ -21,28 +21,22 @@ struct FactorFacts {
 };
 
 /// Counts the elements of a matrix by `Rule::fit(value, magnitude)`.
-template <class Rule, class Matrix>
-struct CountFits {
-  Matrix matrix;
-
-  KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& rounded, std::size_t& small, std::size_t& outside,
-                                  float& largest) const {
-    float const value = matrix.data()[i];
-    float const magnitude = value < 0 ? -value : value;
-    Fit const fit = Rule::fit(value, magnitude);
-    rounded += fit == Fit::exactly ? 0 : 1;
-    small += fit == Fit::small ? 1 : 0;
-    outside += fit == Fit::outside ? 1 : 0;
-    if (magnitude > largest) largest = magnitude;
-  }
-};
-
 template <class Rule, ExecutionSpace Exec, class Matrix>
 [[nodiscard]] FactorFacts facts_of(Exec const& exec, Matrix const& matrix) {
   FactorFacts facts;
-  Kokkos::parallel_reduce("tessera::matmul::facts_of", over(exec, matrix.size()), CountFits<Rule, Matrix>{matrix},
-                          Kokkos::Sum<std::size_t>(facts.rounded), Kokkos::Sum<std::size_t>(facts.small),
-                          Kokkos::Sum<std::size_t>(facts.outside), Kokkos::Max<float>(facts.largest));
+  Kokkos::parallel_reduce(
+      "tessera::matmul::facts_of", over(exec, matrix.size()),
+      KOKKOS_LAMBDA(std::size_t i, std::size_t& rounded, std::size_t& small, std::size_t& outside, float& largest) {
+        float const value = matrix.data()[i];
+        float const magnitude = value < 0 ? -value : value;
+        Fit const fit = Rule::fit(value, magnitude);
+        rounded += fit == Fit::exactly ? 0 : 1;
+        small += fit == Fit::small ? 1 : 0;
+        outside += fit == Fit::outside ? 1 : 0;
+        if (magnitude > largest) largest = magnitude;
+      },
+      Kokkos::Sum<std::size_t>(facts.rounded), Kokkos::Sum<std::size_t>(facts.small),
+      Kokkos::Sum<std::size_t>(facts.outside), Kokkos::Max<float>(facts.largest));
   return facts;
 }
 

@@ -8,38 +8,14 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/matrix_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
 
-namespace {
-
-/// Returns the largest s with s * s * s <= size (degree 3), s * s <= size (2) or s <= size (1).
-std::size_t root_of(std::size_t size, int degree) {
-  if (size == 0 || degree == 1) return size;
-  // By division: the power itself may not fit into 64 bits.
-  auto const fits = [=](std::size_t s) { return s <= (degree == 2 ? size / s : size / s / s); };
-  double const root = degree == 2 ? std::sqrt(static_cast<double>(size)) : std::cbrt(static_cast<double>(size));
-  auto side = std::max<std::size_t>(1, static_cast<std::size_t>(root));
-  while (!fits(side)) --side;  // the root was rounded
-  while (fits(side + 1)) ++side;
-  return side;
-}
-
-}  // namespace
-
 std::vector<Shape> Matmul::input_shapes(std::size_t size, Parameters const& parameters) {
-  std::size_t rest = size;
-  int free = 0;
-  for (std::int64_t const given : {parameters.m, parameters.n, parameters.k}) {
-    if (given == 0) {
-      ++free;
-    } else {
-      rest /= static_cast<std::size_t>(given);
-    }
-  }
-  if (size > 0 && rest == 0) rest = 1;
-  std::size_t const side = free > 0 ? root_of(rest, free) : 0;
+  OpenExtents const open = open_extents(size, {parameters.m, parameters.n, parameters.k});
+  std::size_t const side = open.count > 0 ? root_of(open.product, open.count) : 0;
   auto const extent = [side](std::int64_t given) { return given > 0 ? static_cast<std::size_t>(given) : side; };
   std::size_t const m = extent(parameters.m);
   std::size_t const n = extent(parameters.n);

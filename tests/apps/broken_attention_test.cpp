@@ -406,11 +406,12 @@ struct OnEmulatedUnits {
   struct Plan {
     std::size_t keys;
 
-    Plan(Exec const&, InputOn<Attention, Exec, T> const& in) : keys(in.k.extent(0)) {
+    Plan(Exec const& exec, InputOn<Attention, Exec, T> const& in) : keys(in.k.extent(0)) {
+      using Whole = TensorPlan<Exec, Tile::terms>;
       if constexpr (!std::same_as<typename Exec::memory_space, Kokkos::HostSpace>) {
         throw Skip("a host");
-      } else if (!kernels::TensorAttention<Exec, Tile::terms>::takes(in.parameters.scale) ||
-                 outside(in.q) + outside(in.k) + outside(in.v) > 0) {
+      } else if (!Whole::takes(in.parameters.scale) ||
+                 Whole::outside(exec, in.q) + Whole::outside(exec, in.k) + Whole::outside(exec, in.v) > 0) {
         throw Skip("elements of 2^-40 to 2^40");
       }
     }
@@ -421,13 +422,6 @@ struct OnEmulatedUnits {
     [[nodiscard]] ReducedPrecision reduced_precision() const { return Tile::reduced_precision(keys); }
 
    private:
-    template <class Matrix>
-    static std::size_t outside(Matrix const& matrix) {
-      std::size_t count = 0;
-      Outside<kernels::TensorAttention<Exec, Tile::terms>, Matrix> const is_outside{matrix};
-      for (std::size_t i = 0; i < matrix.size(); ++i) is_outside(i, count);
-      return count;
-    }
     static void run(InputOn<Attention, Exec, T> const& in, OutputOn<Attention, Exec, T> const& out) {
       using Kernel = kernels::detail::AttendTiles<test::AdversarialSpace, L, Tile, Copies>;
       using Matrix = kernels::detail::RowsOfFloats;

@@ -18,10 +18,9 @@ struct FixedLength {
       .summary = "any_length with 16, 32 or 64 keys of 16 elements as compile-time extents"};
 
   template <ExecutionSpace Exec, std::floating_point T>
-  class Plan {
+  class Plan : public QueryTeamPlan<Exec, T> {
    public:
-    Plan(Exec const& exec, InputOn<Attention, Exec, T> const& in)
-        : threads_(threads_of_query<Exec, T>(exec, in)), keys_(static_cast<double>(in.k.extent(0))) {
+    Plan(Exec const& exec, InputOn<Attention, Exec, T> const& in) : Plan::QueryTeamPlan(exec, in) {
       std::size_t const keys = in.k.extent(0);
       if (in.k.extent(1) != dim || (keys != 16 && keys != 32 && keys != 64)) {
         throw Skip(std::to_string(keys) + " keys of " + std::to_string(in.k.extent(1)) +
@@ -32,29 +31,24 @@ struct FixedLength {
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& in,
                     OutputOn<Attention, Exec, T> const& to) const {
       switch (in.k.extent(0)) {
-        case 16: return attend<16>(exec, in, to);
-        case 32: return attend<32>(exec, in, to);
-        default: return attend<64>(exec, in, to);
+        case 16: return attend_to<16>(exec, in, to);
+        case 32: return attend_to<32>(exec, in, to);
+        default: return attend_to<64>(exec, in, to);
       }
     }
-
-    /// Two chains over all keys: the sum of weights and the sum of weighted values.
-    [[nodiscard]] double rounding_steps() const { return 2 * keys_ + 8; }
 
    private:
     static constexpr std::size_t dim = 16;
 
     template <std::size_t keys>
-    void attend(Exec const& exec, InputOn<Attention, Exec, T> const& in, OutputOn<Attention, Exec, T> const& to) const {
+    void attend_to(Exec const& exec, InputOn<Attention, Exec, T> const& in,
+                   OutputOn<Attention, Exec, T> const& to) const {
       using Keys = MatrixOf<T const[keys][dim], Exec>;
       std::size_t const queries = in.q.extent(0);
-      attend_by_teams("tessera::attention::fixed_length::mean", exec, threads_,
-                      MatrixOf<T const* [dim], Exec>(in.q.data(), queries), Keys(in.k.data()), Keys(in.v.data()),
-                      MatrixOf<T* [dim], Exec>(to.out.data(), queries), static_cast<T>(in.parameters.scale));
+      this->attend("tessera::attention::fixed_length::mean", exec,
+                   MatrixOf<T const* [dim], Exec>(in.q.data(), queries), Keys(in.k.data()), Keys(in.v.data()),
+                   MatrixOf<T* [dim], Exec>(to.out.data(), queries), in.parameters.scale);
     }
-
-    int threads_;
-    double keys_;
   };
 };
 

@@ -3,10 +3,11 @@
 /// rounded to BFloat16 (8 significant bits, float's range). Sums are floats. The kernel is kernels/warpgroup_gemm.hpp;
 /// half_product.hpp states its error. CMake compiles this file for 9.0a.
 
+#include "../half_product.hpp"
 #include "../problem.hpp"
-#include "../warpgroup_plan.hpp"
 
 #include <tessera/core/half.hpp>
+#include <tessera/kernels/warpgroup_gemm.hpp>
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/shared_plan.hpp>
 
@@ -21,7 +22,8 @@ struct WarpgroupBf16 {
   static constexpr char const* label = "tessera::matmul::warpgroup_bf16";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = SharedPlan<WarpgroupBf16, WarpgroupPlan<Exec, BFloat16>>;
+  using Plan = SharedPlan<WarpgroupBf16, HalfPlan<Exec, BFloat16, kernels::WarpgroupGemm<Exec, BFloat16>,
+                                                  kernels::WarpgroupTile<>::lanes>>;
 };
 
 VariantRows warpgroup_bf16() { return rows<Matmul, WarpgroupBf16>(); }

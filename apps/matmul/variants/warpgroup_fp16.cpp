@@ -3,10 +3,11 @@
 /// rounded to Half (11 significant bits, up to 65504). Sums are floats. The kernel is kernels/warpgroup_gemm.hpp;
 /// half_product.hpp states its error. CMake compiles this file for 9.0a.
 
+#include "../half_product.hpp"
 #include "../problem.hpp"
-#include "../warpgroup_plan.hpp"
 
 #include <tessera/core/half.hpp>
+#include <tessera/kernels/warpgroup_gemm.hpp>
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/shared_plan.hpp>
 
@@ -21,7 +22,8 @@ struct WarpgroupFp16 {
   static constexpr char const* label = "tessera::matmul::warpgroup_fp16";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = SharedPlan<WarpgroupFp16, WarpgroupPlan<Exec, Half>>;
+  using Plan = SharedPlan<WarpgroupFp16, HalfPlan<Exec, Half, kernels::WarpgroupGemm<Exec, Half>,
+                                                  kernels::WarpgroupTile<>::lanes>>;
 };
 
 VariantRows warpgroup_fp16() { return rows<Matmul, WarpgroupFp16>(); }

@@ -13,6 +13,7 @@
 #include <string>
 
 #include <tessera/core/info.hpp>
+#include <tessera/core/matrix_shape.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/types.hpp>
@@ -53,34 +54,17 @@ struct LinearLayer {
   ///
   /// Example: 2^11 -> 16 rows, 8 hidden, 16 outputs; 2^36 -> 4096 of each.
   [[nodiscard]] LinearLayer of_size(std::size_t size) const {
-    std::size_t rest = size;
-    int free = 0;
-    for (std::int64_t const given : {rows, hidden, outputs}) {
-      if (given == 0) {
-        ++free;
-      } else {
-        rest /= static_cast<std::size_t>(given);
-      }
-    }
-    if (rest == 0) rest = 1;
-    auto const root = [&] {
-      auto const wide = static_cast<double>(rest);
-      double const estimate = free == 3 ? std::cbrt(wide) : free == 2 ? std::sqrt(wide) : wide;
-      auto const fits = [&](std::size_t s) { return free == 1 || s <= (free == 2 ? rest / s : rest / s / s); };
-      auto side = free == 1 ? rest : std::max<std::size_t>(1, static_cast<std::size_t>(estimate));
-      while (!fits(side)) --side;  // the root may have been rounded
-      while (free > 1 && fits(side + 1)) ++side;
-      return side;
-    };
+    OpenExtents open = open_extents(std::max<std::size_t>(1, size), {rows, hidden, outputs});
     LinearLayer layer = *this;
     auto const choose = [&](std::int64_t& extent, bool power) {
       if (extent != 0) return;
-      std::size_t const chosen = power ? std::bit_floor(root()) : root();
+      std::size_t const root = root_of(open.product, open.count);
+      std::size_t const chosen = power ? std::bit_floor(root) : root;
       extent = static_cast<std::int64_t>(chosen);
-      rest /= chosen;
-      --free;
+      open.product /= chosen;
+      --open.count;
     };
-    choose(layer.hidden, free > 1);
+    choose(layer.hidden, open.count > 1);
     choose(layer.outputs, false);
     choose(layer.rows, false);
     if (size == 0) layer.rows = 0;

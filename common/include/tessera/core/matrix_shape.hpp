@@ -1,16 +1,47 @@
 #pragma once
 /// \file
-/// Computes the extents of a matrix from --size, for all mini-apps on `[rows, cols]`.
+/// Computes extents from --size: of a matrix, for all mini-apps on `[rows, cols]`, or of several fields that share them.
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include <tessera/core/types.hpp>
 
 namespace tessera {
+
+/// Returns the largest s with s^degree <= size. \param degree 1 to 3
+[[nodiscard]] inline std::size_t root_of(std::size_t size, int degree) {
+  if (size == 0 || degree == 1) return size;
+  // By division: the power itself may not fit into 64 bits.
+  auto const fits = [=](std::size_t s) { return s <= (degree == 2 ? size / s : size / s / s); };
+  double const root = degree == 2 ? std::sqrt(static_cast<double>(size)) : std::cbrt(static_cast<double>(size));
+  auto side = std::max<std::size_t>(1, static_cast<std::size_t>(root));
+  while (!fits(side)) --side;  // the root was rounded
+  while (fits(side + 1)) ++side;
+  return side;
+}
+
+/// What a size leaves for the extents that are not given.
+struct OpenExtents {
+  std::size_t product;  ///< the size divided by the given extents; at least 1, or 0 if the size is 0
+  int count;            ///< number of the others
+};
+
+/// \param extents 0: not given
+[[nodiscard]] inline OpenExtents open_extents(std::size_t size, std::initializer_list<std::int64_t> extents) {
+  OpenExtents open{size, 0};
+  for (std::int64_t const extent : extents) {
+    if (extent == 0) ++open.count;
+    if (extent > 0) open.product /= static_cast<std::size_t>(extent);
+  }
+  if (size > 0) open.product = std::max<std::size_t>(1, open.product);
+  return open;
+}
 
 /// Returns [rows, size / rows], rounded down. If `rows` is 0, it is the largest possible number of rows that does not
 /// exceed the number of columns; it is a power of two if the size is one. Throws UserError if `rows` exceeds `size`.
@@ -26,9 +57,8 @@ namespace tessera {
     return {count, size / count};
   }
   if (size == 0) return {0, 0};
-  auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(size)));
-  while (side * side > size) --side;  // the square root may have been rounded up
-  if (std::has_single_bit(size)) side = std::bit_floor(side);
+  std::size_t const root = root_of(size, 2);
+  std::size_t const side = std::has_single_bit(size) ? std::bit_floor(root) : root;
   return {side, size / side};
 }
 
