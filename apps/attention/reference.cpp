@@ -42,10 +42,8 @@
 /// overflow, or if a value that is infinite or NaN meets a weight so small that it is 0 in some orders only.
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <type_traits>
 #include <utility>

@@ -4,9 +4,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <tessera/collective/operators.hpp>

@@ -5,8 +5,6 @@
 /// equals the difference in double rounded to float (2 * 24 + 2 bits suffice: Figueroa, When is double rounding
 /// innocuous?, 1995); a double difference is the difference itself. The last element of a segment is 0.
 
-#include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include "problem.hpp"

@@ -1,8 +1,6 @@
 /// \file
 /// The shapes of matmul that --size stands for, and its grid of ranks.
 
-#include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 

@@ -7,8 +7,6 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
-#include <bit>
-#include <cstddef>
 
 #include "problem.hpp"
 

@@ -2,7 +2,6 @@
 /// \file
 /// transpose: out[c, r] = a[r, c].
 
-#include <cstdint>
 #include <vector>
 
 #include <tessera/core/info.hpp>

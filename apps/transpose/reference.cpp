@@ -4,7 +4,6 @@
 /// Error bound: none. Nothing is computed, so nothing is rounded: every element must be unchanged (scale 0: exact).
 
 #include <algorithm>
-#include <utility>
 
 #include "problem.hpp"
 

@@ -3,8 +3,6 @@
 /// for the halo of the next tile. A window whose halo does not fit is folded in several passes, the oldest elements
 /// first. A pass loads the tile shifted back, with a halo that fits, and joins its folds with the previous folds.
 
-#include <algorithm>
-
 #include "../problem.hpp"
 
 #include <tessera/collective/team/halo_tile.hpp>
