@@ -99,8 +99,7 @@ class StoredRowsProduct {
   template <class W>
   void multiply(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input, W const& w,
                 OutputOn<LayernormLinear, Exec, T> const& output) const {
-    product_(exec, ln_, w, output.y,
-             {.load = {}, .store = kernels::sum_and_bias(exec, input.bias, input.outputs())});
+    product_(exec, ln_, w, output.y, {.load = {}, .store = kernels::sum_and_bias(exec, input.bias, input.outputs())});
   }
   [[nodiscard]] Product const& product() const { return product_; }
 

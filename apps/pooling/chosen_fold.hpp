@@ -20,8 +20,8 @@ class ChosenFold {
   /// \param label name of the variant
   ChosenFold(Exec const& exec, std::size_t n, std::size_t whole, Parameters const& parameters, std::string const& label)
       : fold_(chosen(exec, n, parameters, label)),
-        divisions_(
-            Pooling::roundings_of_mean(parameters, static_cast<double>(Pooling::terms({{whole}}, parameters)))) {}
+        divisions_(Pooling::roundings_of_mean(parameters, static_cast<double>(Pooling::terms({{whole}}, parameters)))) {
+  }
 
   void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T*, Exec> const& out) const {
     std::visit([&](auto const& fold) { fold(exec, a, out); }, fold_);

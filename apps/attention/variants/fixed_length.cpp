@@ -45,9 +45,9 @@ struct FixedLength {
                    OutputOn<Attention, Exec, T> const& to) const {
       using Keys = MatrixOf<T const[keys][dim], Exec>;
       std::size_t const queries = in.q.extent(0);
-      this->attend("tessera::attention::fixed_length::mean", exec,
-                   MatrixOf<T const* [dim], Exec>(in.q.data(), queries), Keys(in.k.data()), Keys(in.v.data()),
-                   MatrixOf<T* [dim], Exec>(to.out.data(), queries), in.parameters.scale);
+      this->attend("tessera::attention::fixed_length::mean", exec, MatrixOf<T const* [dim], Exec>(in.q.data(), queries),
+                   Keys(in.k.data()), Keys(in.v.data()), MatrixOf<T* [dim], Exec>(to.out.data(), queries),
+                   in.parameters.scale);
     }
   };
 };

@@ -22,8 +22,9 @@ struct WarpgroupBf16 {
   static constexpr char const* label = "tessera::matmul::warpgroup_bf16";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = SharedPlan<WarpgroupBf16, HalfPlan<Exec, BFloat16, kernels::WarpgroupGemm<Exec, BFloat16>,
-                                                  kernels::WarpgroupTile<>::lanes>>;
+  using Plan =
+      SharedPlan<WarpgroupBf16,
+                 HalfPlan<Exec, BFloat16, kernels::WarpgroupGemm<Exec, BFloat16>, kernels::WarpgroupTile<>::lanes>>;
 };
 
 VariantRows warpgroup_bf16() { return rows<Matmul, WarpgroupBf16>(); }

@@ -22,8 +22,8 @@ struct WarpgroupFp16 {
   static constexpr char const* label = "tessera::matmul::warpgroup_fp16";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = SharedPlan<WarpgroupFp16, HalfPlan<Exec, Half, kernels::WarpgroupGemm<Exec, Half>,
-                                                  kernels::WarpgroupTile<>::lanes>>;
+  using Plan = SharedPlan<WarpgroupFp16,
+                          HalfPlan<Exec, Half, kernels::WarpgroupGemm<Exec, Half>, kernels::WarpgroupTile<>::lanes>>;
 };
 
 VariantRows warpgroup_fp16() { return rows<Matmul, WarpgroupFp16>(); }

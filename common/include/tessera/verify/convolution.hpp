@@ -98,8 +98,8 @@ template <class T, class Matrix>
       for (std::size_t x = begin; x < end; ++x) values[x] = sums.value(x - begin);
       if constexpr (!std::is_integral_v<T>) {
         auto const& magnitudes = sums.magnitudes;
-        most[stretch] = std::reduce(magnitudes.begin(), magnitudes.end(), 0.0,
-                                    [](double a, double b) { return std::max(a, b); });
+        most[stretch] =
+            std::reduce(magnitudes.begin(), magnitudes.end(), 0.0, [](double a, double b) { return std::max(a, b); });
         for (std::size_t x = begin; x < end && !out.scale.empty(); ++x) {
           out.scale[y * cols + x] = scale_of_sum<T>(values[x], magnitudes[x - begin]);
         }
