@@ -11,7 +11,6 @@
 #include "problem.hpp"
 #include "scores.hpp"
 
-#include <tessera/collective/pack.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/softmax.hpp>

@@ -82,12 +82,6 @@ struct Weights {
 constexpr double bfloat16_unit = 0x1p-8;
 constexpr int bfloat16_bits = 8;
 
-// Places for an element's bounds.
-struct Bounds {
-  double* scale;
-  double* offset;
-};
-
 template <class T>
 class Oracle {
  public:
@@ -130,17 +124,12 @@ class Oracle {
 
   // Queries are independent: each is a serial loop, and several run in parallel.
   void answer(T const* q, std::size_t queries, ExpectedField& out) const {
-    for_blocks(queries, 1, [&](std::size_t b, std::size_t, std::size_t) {
-      Bounds bfloat16{};
-      if constexpr (has_bfloat16) bfloat16 = {&out.bfloat16_scale[b * d_], &out.bfloat16_offset[b * d_]};
-      answer(q + b * d_, &out.value[b * d_], {&out.scale[b * d_], &out.offset[b * d_]}, bfloat16);
-    });
+    for_blocks(queries, 1, [&](std::size_t b, std::size_t, std::size_t) { answer_one(q + b * d_, b * d_, out); });
   }
 
  private:
-  // Computes the row of the result for one query, with bounds.
-  void answer(T const* q, double* value, Bounds const& bounds, [[maybe_unused]] Bounds const& bfloat16) const {
-    auto const [bound_scale, offset] = bounds;
+  // Computes the row of the result for one query, with bounds. `first`: the row's first element.
+  void answer_one(T const* q, std::size_t first, ExpectedField& out) const {
     Weights<T> weights;
     weigh(q, weights);
     std::vector<W> sum(d_);
@@ -170,37 +159,40 @@ class Oracle {
     }
     double const denormals = static_cast<double>(n_) * static_cast<double>(std::numeric_limits<T>::denorm_min());
     for (std::size_t c = 0; c < d_; ++c) {
-      value[c] = static_cast<double>(sum[c]);
-      bound_scale[c] = static_cast<double>(magnitude[c]) + std::abs(value[c]);
+      auto const value = static_cast<double>(sum[c]);
+      out.value[first + c] = value;
+      double& scale = out.scale[first + c];
+      double& offset = out.offset[first + c];
+      scale = static_cast<double>(magnitude[c]) + std::abs(value);
       double const range = highest_[c] - lowest_[c];
       double const moved =
           error < W(0.5) ? static_cast<double>((uncertain[c] + std::abs(sum[c]) * error) / (1 - error)) : infinity;
-      offset[c] = std::min(moved, range) + denormals * std::max(std::abs(highest_[c]), std::abs(lowest_[c]));
+      offset = std::min(moved, range) + denormals * std::max(std::abs(highest_[c]), std::abs(lowest_[c]));
       if (sums_are_exact(weights)) {
-        bound_scale[c] = 0;
-        offset[c] += 2 * unit_roundoff(dtype_of<T>) * std::abs(value[c]);
+        scale = 0;
+        offset += 2 * unit_roundoff(dtype_of<T>) * std::abs(value);
       }
       // Near the end of the range the mean may overflow, because rounded weights may add up to slightly more than 1.
       auto const most = static_cast<double>(std::numeric_limits<T>::max());
-      bool const may_overflow = !(static_cast<double>(magnitude[c]) * (1 + growth_) + offset[c] <= most);
-      if (std::isfinite(value[c]) && may_overflow) unknown[c] = true;
-      if (!std::isfinite(value[c])) bound_scale[c] = offset[c] = 0;  // NaN or infinity, exactly
-      if (unknown[c]) bound_scale[c] = infinity;
+      bool const may_overflow = !(static_cast<double>(magnitude[c]) * (1 + growth_) + offset <= most);
+      if (std::isfinite(value) && may_overflow) unknown[c] = true;
+      if (!std::isfinite(value)) scale = offset = 0;  // NaN or infinity, exactly
+      if (unknown[c]) scale = infinity;
       if constexpr (has_bfloat16) {
-        bfloat16.scale[c] = bound_scale[c];
-        bfloat16.offset[c] = offset[c];
+        out.bfloat16_scale[first + c] = scale;
+        out.bfloat16_offset[first + c] = offset;
         bool const exact = v_has_bfloat16s_ && weights.bfloat16_exact && sums_are_exact(weights);
-        if (!exact && std::isfinite(value[c]) && !unknown[c]) {
-          bound_bfloat16(weights, c, value[c], static_cast<double>(magnitude[c]), static_cast<double>(square[c]),
-                         bfloat16);
+        if (!exact && std::isfinite(value) && !unknown[c]) {
+          bound_bfloat16(weights, c, static_cast<double>(magnitude[c]), static_cast<double>(square[c]), first + c, out);
         }
       }
     }
   }
 
   // Sets an element's bounds for factors rounded to bfloat16. `magnitude` and `square` are its sums of p |v| and p v^2.
-  void bound_bfloat16(Weights<T> const& weights, std::size_t c, double value, double magnitude, double square,
-                      Bounds const& bounds) const {
+  void bound_bfloat16(Weights<T> const& weights, std::size_t c, double magnitude, double square, std::size_t i,
+                      ExpectedField& out) const {
+    double const value = out.value[i];
     double const range = highest_[c] - lowest_[c];
     double const largest = std::max(std::abs(highest_[c]), std::abs(lowest_[c]));
     double const error = weights.bfloat16_error;
@@ -211,8 +203,8 @@ class Oracle {
     double const moved = is_small ? std::min(moving * std::sqrt(spread), range) : range;
     double const mean = is_small ? std::min(magnitude + moving * std::sqrt(square), largest) : largest;
     double const unit = v_has_bfloat16s_ ? 0 : bfloat16_unit;
-    bounds.offset[c] = moved + unit * mean + static_cast<double>(n_) * 0x1p-125 * largest;
-    bounds.scale[c] = (1 + unit) * mean + std::abs(value) + bounds.offset[c];
+    out.bfloat16_offset[i] = moved + unit * mean + static_cast<double>(n_) * 0x1p-125 * largest;
+    out.bfloat16_scale[i] = (1 + unit) * mean + std::abs(value) + out.bfloat16_offset[i];
   }
 
   [[nodiscard]] bool sums_are_exact(Weights<T> const& weights) const {

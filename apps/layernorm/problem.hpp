@@ -13,14 +13,13 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/linear_layer.hpp>
 #include <tessera/core/parameters.hpp>
-#include <tessera/core/random.hpp>
 #include <tessera/core/shared_by_rows.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::layernorm {
 
-struct Layernorm : SharedByRows<Split::rows, Split::whole, Split::whole> {
+struct Layernorm : LinearLayerProblem, SharedByRows<Split::rows, Split::whole, Split::whole> {
   static constexpr AppInfo info{.name = "layernorm",
                                 .summary = "y[r, h] = gamma[h] * (x[r, h] - mean_r) / sqrt(var_r + eps) + beta[h]",
                                 .traffic = {.pattern = Traffic::Pattern::nothing}};
@@ -50,9 +49,6 @@ struct Layernorm : SharedByRows<Split::rows, Split::whole, Split::whole> {
   };
   /// Throws UserError for integers, and for an eps that the dtype cannot hold.
   static void check(Parameters const& parameters, DType dtype) { needs_dtype(parameters.layer(), dtype); }
-
-  /// There are no exact data: normalising a row takes roots and quotients.
-  static constexpr std::array data{DataKind::random, DataKind::adversarial};
 
   /// x [R, H], gamma [H], beta [H].
   template <class T, class Memory>
@@ -88,16 +84,6 @@ struct Layernorm : SharedByRows<Split::rows, Split::whole, Split::whole> {
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     needs_layer(input[0], input[1], input[2], {0, input[0][1]});
     return {input[0]};
-  }
-
-  /// Rows have a mean of 2; gamma is around 1.
-  template <class T>
-  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
-    T const value = drawn<T>(draw);
-    if (draw.data != DataKind::random) return value;
-    if (draw.field == 0) return T(2) + value;
-    if (draw.field == 1) return T(1) + value / T(2);
-    return value;
   }
 
   /// Returns the length of the longest sum: over a row.

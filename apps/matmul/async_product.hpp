@@ -22,7 +22,7 @@ template <class Exec, class T, class Lanes, int Rows, collective::AsyncCopies Co
 struct AsyncProduct {
   static_assert(stages >= 2, "Tessera: one pair of tiles is multiplied while another one is filled");
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
-  using Tiles = ScratchTiles<T, Exec>;
+  using Tiles = ScratchTiles<T***, Exec>;
   static constexpr int pairs = stages;
 
   Array<T const**, typename Exec::memory_space> a;

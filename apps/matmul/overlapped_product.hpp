@@ -20,7 +20,7 @@ namespace tessera::matmul {
 template <class Exec, class T, class Lanes, int Rows>
 struct OverlappedProduct {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
-  using Tiles = ScratchTiles<T, Exec>;
+  using Tiles = ScratchTiles<T***, Exec>;
   using Place = collective::MatrixTiles::Place;
   using Held = typename Lanes::template Value<T>;
   static constexpr int pairs = 2;

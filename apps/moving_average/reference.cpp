@@ -20,6 +20,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "problem.hpp"
@@ -28,6 +29,7 @@
 #include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::moving_average {
 
@@ -63,15 +65,7 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
     }
     double of_magnitudes = magnitude / count;
     if (!std::isfinite(magnitude)) {  // beyond double's range
-      long double wide = 0;
-      long double wide_magnitude = 0;
-      for (std::size_t j = i; j < i + present; ++j) {
-        auto const value = static_cast<long double>(input.in(j));
-        wide += value;
-        if (std::isfinite(value)) wide_magnitude += std::abs(value);
-      }
-      mean = static_cast<double>(wide / count);
-      of_magnitudes = static_cast<double>(wide_magnitude / count);
+      std::tie(mean, of_magnitudes) = verify::means_of_huge(&input.in(i), present);
     }
     out.value[i] = mean;
     if (present == 1) return;

@@ -21,6 +21,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -55,28 +56,10 @@ struct WideSum {
     if (std::isfinite(value)) magnitude += std::abs(value);
   }
   void add(WideSum const& other) {
-    double const value = other.sum.value();
-    sum.add(value);
-    if (std::isfinite(value)) {  // what a double cannot hold of it
-      verify::ExactSum rest = other.sum;
-      rest.add(-value);
-      sum.add(rest.value());
-    }
+    sum.merge(other.sum);
     magnitude += other.magnitude;
   }
 };
-
-/// The mean, or that of the magnitudes of finite elements, where their sum is past double's range.
-template <class T>
-double mean_of_huge(T const* elements, std::size_t count, bool magnitudes = false) {
-  long double sum = 0;
-  for (std::size_t j = 0; j < count; ++j) {
-    auto const element = static_cast<long double>(elements[j]);
-    if (!magnitudes) sum += element;
-    if (magnitudes && std::isfinite(element)) sum += std::abs(element);
-  }
-  return static_cast<double>(sum / static_cast<long double>(count));
-}
 
 struct WrappingSum {
   std::uint32_t sum = 0;
@@ -163,14 +146,9 @@ std::vector<ExpectedField> Pooling::reference(Input<T, Kokkos::HostSpace> const&
           parts[p].most = std::max(parts[p].most, sum.magnitude);
           out.value[i] = sum.sum.value() / divisor;
           bool const past_double = mean && !std::isfinite(sum.magnitude);
-          T const* const begin_of_window = a.a + i + 1 - count;
-          if (past_double) out.value[i] = mean_of_huge(begin_of_window, count);
-          if (out.scale.empty()) return;
-          if (past_double) {
-            out.scale[i] = mean_of_huge(begin_of_window, count, true);
-          } else {
-            out.scale[i] = mean ? sum.magnitude / divisor : verify::scale_of_sum<T>(out.value[i], sum.magnitude);
-          }
+          double scale = mean ? sum.magnitude / divisor : verify::scale_of_sum<T>(out.value[i], sum.magnitude);
+          if (past_double) std::tie(out.value[i], scale) = verify::means_of_huge(a.a + i + 1 - count, count);
+          if (!out.scale.empty()) out.scale[i] = scale;
         });
       });
     };

@@ -22,7 +22,7 @@ struct Scratch {
   class Plan {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    using Staged = ScratchTile<T, Exec>;
+    using Staged = ScratchTiles<T**, Exec>;
     static constexpr int lanes = kernels::warp_lanes<Exec>;
 
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)

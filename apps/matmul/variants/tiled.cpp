@@ -18,7 +18,7 @@ namespace tessera::matmul {
 template <class Exec, class T>
 struct TiledProduct {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
-  using Tiles = ScratchTiles<T, Exec>;
+  using Tiles = ScratchTiles<T***, Exec>;
   using Lanes = lane::On<Exec, tile_lanes<Exec>>;
   static constexpr int pairs = 1;
 

@@ -124,7 +124,7 @@ struct LinearLayerProblem {
 
   /// Returns an element: rows with a mean of 2, gamma near 1, and a bias or gradients of 9 bits that are never 0.
   template <class T>
-  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+  [[nodiscard]] static T element(Draw const& draw, auto const&) {
     T const value = drawn<T>(draw);
     if (draw.data != DataKind::random) return value;
     if (draw.field == 0) return T(2) + value;

@@ -6,9 +6,11 @@
 /// Example: stored(wide(a) + wide(b)) is the sum of two elements: of integers modulo 2^32, of floats in double.
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 namespace tessera::verify {
 
@@ -28,6 +30,20 @@ template <class T>
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(result));
 }
 [[nodiscard]] constexpr double stored(double result) { return result; }
+
+/// Returns the mean of elements whose sum is beyond double's range, and the mean of the finite elements' magnitudes.
+template <class T>
+[[nodiscard]] std::pair<double, double> means_of_huge(T const* elements, std::size_t count) {
+  long double sum = 0;
+  long double magnitude = 0;
+  for (std::size_t j = 0; j < count; ++j) {
+    auto const element = static_cast<long double>(elements[j]);
+    sum += element;
+    if (std::isfinite(element)) magnitude += std::abs(element);
+  }
+  auto const divisor = static_cast<long double>(count);
+  return {static_cast<double>(sum / divisor), static_cast<double>(magnitude / divisor)};
+}
 
 /// Returns the scale of a sum in T: the sum of the terms' magnitudes, or infinity (not checked) if the result depends
 /// on the order of the additions, because some partial sums may leave T's range. In any order, a partial sum lies
