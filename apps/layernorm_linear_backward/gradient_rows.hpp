@@ -105,116 +105,106 @@ class GradientRows {
     kernels::NormalisedRow<T> const normalised = Normal::statistics_of(lanes, x, cols, eps, x_held);
     auto sums = lanes.template fill<Pack>(Pack{});       // of g = q * gamma
     auto sums_of_x = lanes.template fill<Pack>(Pack{});  // of g * xhat
-    for (std::size_t first = 0; first < cols; first += part) {
-      int const count = thread::count_before(first, cols, part);
-      if (cols > part) {
-        Normal::load(lanes, x + first, count, x_held);
-        Normal::load(lanes, q + first, count, q_held);
-      }
-      lanes.each(
-          [&](int lane, Held const& own_x, Held const& own_q, Pack& sum, Pack& sum_of_x) {
-            for (int p = 0; p < Packs; ++p) {
-              int const i = thread::row_offset<W, N>(p, lane, 0);
-              if (i >= count) continue;
-              Pack const gamma = collective::pack_at<N>(of.gamma + first + i);
-              for (int e = 0; e < N; ++e) {
-                T const g = own_q.at[p][e] * gamma[e];
-                sum[e] += g;
-                sum_of_x[e] += g * normalised(own_x.at[p][e]);
-              }
-            }
-          },
-          x_held, q_held, sums, sums_of_x);
-    }
+    auto const load = [&](std::size_t first, int count) {
+      if (cols <= part) return;
+      Normal::load(lanes, x + first, count, x_held);
+      Normal::load(lanes, q + first, count, q_held);
+    };
+    each_pack(
+        lanes, load,
+        [&](int p, std::size_t col, Held const& own_x, Held const& own_q, Pack& sum, Pack& sum_of_x) {
+          Pack const gamma = collective::pack_at<N>(of.gamma + col);
+          for (int e = 0; e < N; ++e) {
+            T const g = own_q.at[p][e] * gamma[e];
+            sum[e] += g;
+            sum_of_x[e] += g * normalised(own_x.at[p][e]);
+          }
+        },
+        x_held, q_held, sums, sums_of_x);
     T const mean = Normal::total(lanes, sums) / static_cast<T>(cols);
     T const mean_of_x = Normal::total(lanes, sums_of_x) / static_cast<T>(cols);
-    for (std::size_t first = 0; first < cols; first += part) {
-      int const count = thread::count_before(first, cols, part);
-      if (cols > part) {
-        Normal::load(lanes, x + first, count, x_held);
-        Normal::load(lanes, q + first, count, q_held);
-      }
-      lanes.each(
-          [&](int lane, Held const& own_x, Held const& own_q, Held& gamma_sum, Held& beta_sum) {
-            for (int p = 0; p < Packs; ++p) {
-              int const i = thread::row_offset<W, N>(p, lane, 0);
-              if (i >= count) continue;
-              Pack const gamma = collective::pack_at<N>(of.gamma + first + i);
-              Pack const beta = collective::pack_at<N>(of.beta + first + i);
-              Pack dx;
-              Pack ln;
-              Pack to_dgamma;
-              for (int e = 0; e < N; ++e) {
-                T const xhat = normalised(own_x.at[p][e]);
-                to_dgamma[e] = own_q.at[p][e] * xhat;
-                dx[e] = normalised.inv_std * ((own_q.at[p][e] * gamma[e] - mean) - xhat * mean_of_x);
-                ln[e] = gamma[e] * xhat + beta[e];
-              }
-              collective::pack_at<N>(of.dx + row * cols + first + i) = dx;
-              collective::pack_at<N>(of.ln + row * cols + first + i) = ln;
-              if (cols <= part) {
-                for (int e = 0; e < N; ++e) {
-                  gamma_sum.at[p][e] += to_dgamma[e];
-                  beta_sum.at[p][e] += own_q.at[p][e];
-                }
-              } else {
-                Pack& in_gamma = collective::pack_at<N>(own_sums + first + i);
-                Pack& in_beta = collective::pack_at<N>(own_sums + cols + first + i);
-                for (int e = 0; e < N; ++e) {
-                  in_gamma[e] += to_dgamma[e];
-                  in_beta[e] += own_q.at[p][e];
-                }
-              }
+    each_pack(
+        lanes, load,
+        [&](int p, std::size_t col, Held const& own_x, Held const& own_q, Held& gamma_sum, Held& beta_sum) {
+          Pack const gamma = collective::pack_at<N>(of.gamma + col);
+          Pack const beta = collective::pack_at<N>(of.beta + col);
+          Pack dx;
+          Pack ln;
+          Pack to_dgamma;
+          for (int e = 0; e < N; ++e) {
+            T const xhat = normalised(own_x.at[p][e]);
+            to_dgamma[e] = own_q.at[p][e] * xhat;
+            dx[e] = normalised.inv_std * ((own_q.at[p][e] * gamma[e] - mean) - xhat * mean_of_x);
+            ln[e] = gamma[e] * xhat + beta[e];
+          }
+          collective::pack_at<N>(of.dx + row * cols + col) = dx;
+          collective::pack_at<N>(of.ln + row * cols + col) = ln;
+          if (cols <= part) {
+            for (int e = 0; e < N; ++e) {
+              gamma_sum.at[p][e] += to_dgamma[e];
+              beta_sum.at[p][e] += own_q.at[p][e];
             }
-          },
-          x_held, q_held, to_gamma, to_beta);
-    }
+          } else {
+            Pack& in_gamma = collective::pack_at<N>(own_sums + col);
+            Pack& in_beta = collective::pack_at<N>(own_sums + cols + col);
+            for (int e = 0; e < N; ++e) {
+              in_gamma[e] += to_dgamma[e];
+              in_beta[e] += own_q.at[p][e];
+            }
+          }
+        },
+        x_held, q_held, to_gamma, to_beta);
   }
 
   // A lane clears, adds to and reads the same elements, so no barrier is needed.
   KOKKOS_FUNCTION void clear(Lanes const& lanes, T* own_sums) const {
     auto const zeros = lanes.template fill<Held>(Held{});
-    for (std::size_t first = 0; first < cols; first += part) {
-      int const count = thread::count_before(first, cols, part);
-      lanes.each(
-          [&](int lane, Held const& zero) {
-            for (int p = 0; p < Packs; ++p) {
-              int const i = thread::row_offset<W, N>(p, lane, 0);
-              if (i >= count) continue;
-              collective::pack_at<N>(own_sums + first + i) = zero.at[p];
-              collective::pack_at<N>(own_sums + cols + first + i) = zero.at[p];
-            }
-          },
-          zeros);
-    }
+    each_pack(
+        lanes, [](std::size_t, int) {},
+        [&](int p, std::size_t col, Held const& zero) {
+          collective::pack_at<N>(own_sums + col) = zero.at[p];
+          collective::pack_at<N>(own_sums + cols + col) = zero.at[p];
+        },
+        zeros);
   }
 
   KOKKOS_FUNCTION void finish(Lanes const& lanes, T* own_sums, HeldByLanes const& to_gamma,
                               HeldByLanes const& to_beta) const {
     bool const in_registers = cols <= part;
     if (!in_registers && of.dgamma == nullptr) return;
+    each_pack(
+        lanes, [](std::size_t, int) {},
+        [&](int p, std::size_t col, Held const& gamma_sum, Held const& beta_sum) {
+          Pack const gamma = in_registers ? gamma_sum.at[p] : collective::pack_at<N>(own_sums + col);
+          Pack const beta = in_registers ? beta_sum.at[p] : collective::pack_at<N>(own_sums + cols + col);
+          if (of.dgamma == nullptr) {
+            collective::pack_at<N>(own_sums + col) = gamma;
+            collective::pack_at<N>(own_sums + cols + col) = beta;
+            return;
+          }
+          for (int e = 0; e < N; ++e) {
+            Kokkos::atomic_add(of.dgamma + col + e, gamma[e]);
+            Kokkos::atomic_add(of.dbeta + col + e, beta[e]);
+          }
+        },
+        to_gamma, to_beta);
+  }
+
+  // Calls begin(first, count) for each part of a row, then body(p, col, own values) for each pack of each lane: its
+  // number in the lane's part, and its first column.
+  template <class Begin, class Body, class... Values>
+  KOKKOS_FUNCTION void each_pack(Lanes const& lanes, Begin const& begin, Body const& body, Values&... values) const {
     for (std::size_t first = 0; first < cols; first += part) {
       int const count = thread::count_before(first, cols, part);
+      begin(first, count);
       lanes.each(
-          [&](int lane, Held const& gamma_sum, Held const& beta_sum) {
+          [&](int lane, auto&... own) {
             for (int p = 0; p < Packs; ++p) {
               int const i = thread::row_offset<W, N>(p, lane, 0);
-              if (i >= count) continue;
-              std::size_t const col = first + i;
-              Pack const gamma = in_registers ? gamma_sum.at[p] : collective::pack_at<N>(own_sums + col);
-              Pack const beta = in_registers ? beta_sum.at[p] : collective::pack_at<N>(own_sums + cols + col);
-              if (of.dgamma == nullptr) {
-                collective::pack_at<N>(own_sums + col) = gamma;
-                collective::pack_at<N>(own_sums + cols + col) = beta;
-                continue;
-              }
-              for (int e = 0; e < N; ++e) {
-                Kokkos::atomic_add(of.dgamma + col + e, gamma[e]);
-                Kokkos::atomic_add(of.dbeta + col + e, beta[e]);
-              }
+              if (i < count) body(p, first + i, own...);
             }
           },
-          to_gamma, to_beta);
+          values...);
     }
   }
 };

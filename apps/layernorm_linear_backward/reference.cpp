@@ -78,6 +78,15 @@ struct Powers {
     fourth += of_fourth * of_fourth * of_fourth * of_fourth;
   }
 };
+// An element of a row that both of its sweeps need.
+struct Element {
+  long double xhat;
+  double x_scale;
+  bool sure_xhat;
+  long double p;
+  double p_scale;
+};
+
 // From this number of rows on, the root of a sum of squares is far below the sum.
 constexpr std::size_t many_rows = 65;
 
@@ -95,6 +104,7 @@ class Oracle {
                                                          input.parameters)),
         growth_(std::expm1(longest_ * unit_)),
         row_(hidden_, input.parameters.eps, longest_),
+        elements_(hidden_),
         dx_(zero_field("dx", {rows_, hidden_}, true)),
         dgamma_(hidden_),
         dbeta_(hidden_),
@@ -106,25 +116,18 @@ class Oracle {
         sign_known_ln_(hidden_, 1) {}
 
   [[nodiscard]] std::vector<ExpectedField> run() {
-    verify::Factor w;  // [outputs, hidden]
-    w.resize(outputs_ * hidden_, false);
-    for (std::size_t i = 0; i < outputs_ * hidden_; ++i) {
-      auto const value = static_cast<double>(in_.w.data()[i]);
-      w.set(i, value, magnitude_of(value));
-    }
+    verify::Factor const w = verify::factor_of(in_.w.data(), outputs_, hidden_, hidden_);
     constexpr std::size_t block = 128;
     for (std::size_t first = 0; first < rows_; first += block) {
       std::size_t const count = std::min(block, rows_ - first);
-      verify::Factor grad;        // [count, outputs]
+      verify::Factor const grad = verify::factor_of(in_.grad_y.data() + first * outputs_, count, outputs_, outputs_);
       verify::Factor transposed;  // [outputs, count]
       verify::Factor ln;          // [count, hidden]
-      grad.resize(count * outputs_, false);
       transposed.resize(outputs_ * count, false);
       ln.resize(count * hidden_, twice);
       for (std::size_t r = 0; r < count; ++r) {
         for (std::size_t o = 0; o < outputs_; ++o) {
-          auto const value = static_cast<double>(in_.grad_y(first + r, o));
-          grad.set(r * outputs_ + o, value, magnitude_of(value));
+          double const value = grad.value[r * outputs_ + o];
           transposed.set(o * count + r, value, magnitude_of(value));
           dbias_[o].value += static_cast<long double>(value);
           dbias_[o].scale += magnitude_of(value);
@@ -203,6 +206,7 @@ class Oracle {
            (of_p + p_scale > 0 ? (1 + of_gamma) * denormal_ : 0);
       known = known && known_q && (is_sure(static_cast<double>(q), q_scale) || !std::isinf(gamma)) &&
               (sure_xhat || !std::isinf(p));
+      elements_[h] = {xhat, x_scale, sure_xhat, p, p_scale};
     }
     mean_p /= count;
     mean_px /= count;
@@ -211,25 +215,18 @@ class Oracle {
     b /= static_cast<double>(hidden_);
     auto const inv_std = static_cast<double>(row_.inv_std);
     for (std::size_t h = 0; h < hidden_; ++h) {
-      auto const gamma = static_cast<long double>(in_.gamma(h));
-      long double const xhat = row_.xhat(h);
-      auto const rounded_xhat = static_cast<double>(xhat);
-      auto const q = static_cast<long double>(sums.value(r * hidden_ + h));
-      double const q_scale = scale_of_q(sums, r * hidden_ + h);
-      long double const p = q * gamma;
-      double const p_scale = scale_of_p(magnitude_of_wide(gamma), magnitude_of_wide(q), q_scale);
+      auto const& [xhat, x_scale, sure_xhat, p, p_scale] = elements_[h];
       double const n = magnitude_of_wide(p) + magnitude_of_wide(mean_p) + magnitude_of_wide(xhat * mean_px);
       bool const all_zero = p_scale + a + b == 0;  // then all gradients of the row are 0
       double const d = p_scale + a + magnitude_of_wide(xhat) * b +
-                       row_.scale(h, rounded_xhat) * (magnitude_of_wide(mean_px) + growth_ * b) + 4 * n +
-                       (all_zero ? 0 : denormal_);
+                       x_scale * (magnitude_of_wide(mean_px) + growth_ * b) + 4 * n + (all_zero ? 0 : denormal_);
       double const of_difference = magnitude_of_wide(p - mean_p - xhat * mean_px);
       double const scale = magnitude_of(inv_std) * d +
                            magnitude_of(row_.inv_std_scale) * (of_difference + growth_ * d) +
                            (all_zero ? 0 : denormal_);
       std::size_t const i = row * hidden_ + h;
       dx_.value[i] = static_cast<double>(row_.inv_std * (p - mean_p - xhat * mean_px));
-      bool const sure = row_.sign_is_known(h, rounded_xhat) || !std::isinf(mean_px);
+      bool const sure = sure_xhat || !std::isinf(mean_px);
       dx_.scale[i] = known && sure && scale <= largest_ && d <= largest_ && growth_ <= 1 ? scale : infinity;
     }
   }
@@ -325,6 +322,7 @@ class Oracle {
   double longest_;
   double growth_;
   verify::NormalisedRowOracle<T> row_;
+  std::vector<Element> elements_;  // of a row
   ExpectedField dx_;
   std::vector<Column> dgamma_;
   std::vector<Column> dbeta_;
