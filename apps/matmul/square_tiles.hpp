@@ -40,8 +40,8 @@ inline constexpr int tile_lanes = is_gpu<Exec> ? 16 : most_edge;
 template <ExecutionSpace Exec>
 inline constexpr int rows_of_thread = is_gpu<Exec> ? 4 : most_edge;
 
-/// A tile in scratch, by rows, or several tiles of one size, with the indices (tile, row, column). On CUDA the default is
-/// by columns, with bank conflicts between all lanes of a warp.
+/// A tile in scratch, by rows, or several tiles of one size, with the indices (tile, row, column). On CUDA the default
+/// is by columns, with bank conflicts between all lanes of a warp.
 template <class Data, class Exec>
 using ScratchTiles = Kokkos::View<Data, Kokkos::LayoutRight, typename Exec::scratch_memory_space,
                                   Kokkos::MemoryTraits<Kokkos::Unmanaged>>;

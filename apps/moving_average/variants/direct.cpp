@@ -14,8 +14,7 @@ struct Direct {
                                     .summary = "Kokkos::parallel_for over elements, the baseline",
                                     .lesson = true};
 
-  template <ExecutionSpace Exec, class T>
-    requires Floating<T>
+  template <ExecutionSpace Exec, Floating T>
   static void run(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<T*, Exec> const& out,
                   MovingAverage::Parameters const& parameters) {
     collective::Segments const segments(in.extent(0), parameters.segment);

@@ -15,8 +15,7 @@ struct LaneShift {
                                     .summary = "16-byte packs in registers, neighbours from the next lane: no scratch"};
   static constexpr char const* label = "tessera::moving_average::lane_shift::mean";
 
-  template <ExecutionSpace Exec, class T>
-    requires Floating<T>
+  template <ExecutionSpace Exec, Floating T>
   using Plan = SegmentPlan<MovingAverage, LaneShift, Exec, T, kernels::LaneStencil<Exec, T, ForwardMean<T>>>;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Computes extents from --size: of a matrix, for all mini-apps on `[rows, cols]`, or of several fields that share them.
+/// Computes extents from --size: of a matrix, for all mini-apps on `[rows, cols]`, or of fields that share extents.
 
 #include <algorithm>
 #include <bit>

@@ -127,9 +127,9 @@ class Border {
   Host halo_rows_;
 };
 
-/// The Plan of a variant of level `ranks` around a one-rank kernel, which is called as a Plan is. It launches the kernel
-/// on the rank's block while the halo is in flight, then on the border. The ranks share the Problem's first input field
-/// and its first output field, which has the same shape; other fields are whole.
+/// The Plan of a variant of level `ranks` around a one-rank kernel, which is called as a Plan is. It launches the
+/// kernel on the rank's block while the halo is in flight, then on the border. The ranks share the Problem's first
+/// input field and its first output field, which has the same shape; other fields are whole.
 template <class Problem, ExecutionSpace Exec, class T, class Kernel>
 class BorderPlan {
   using Input = InputOn<Problem, Exec, T>;
