@@ -237,19 +237,10 @@ class RowGradients {
   void operator()(std::string const& label, Exec const& exec, RowArrays<T> arrays) const {
     if (rows_ == 0) return;
     arrays.sums = sums_.data();
-    constexpr int pack = collective::pack_width<T>;
-    bool aligned = true;
-    // A named array, because nvcc loses the type of an initializer list in the loop's head.
-    T const* const all_arrays[] = {arrays.x,
-                                   arrays.q,
-                                   arrays.gamma,
-                                   arrays.beta,
-                                   static_cast<T const*>(arrays.dx),
-                                   static_cast<T const*>(arrays.ln),
-                                   static_cast<T const*>(arrays.sums)};
-    for (T const* const array : all_arrays) {
-      aligned = aligned && collective::is_aligned_for_packs<pack>(array);
-    }
+    auto const are_aligned = [](auto const*... array) {
+      return (collective::is_aligned_for_packs<collective::pack_width<T>>(array) && ...);
+    };
+    bool const aligned = are_aligned(arrays.x, arrays.q, arrays.gamma, arrays.beta, arrays.dx, arrays.ln, arrays.sums);
     kernels::LayerNormTuning<Exec, T>::with_lanes(cols_, aligned, [&]<int W, int N, int Packs>() {
       using Kernel = GradientRows<Exec, T, W, N, Packs>;
       int const threads = Kernel::threads_of(exec, team_);
