@@ -130,8 +130,7 @@ class Oracle {
  private:
   // Computes the row of the result for one query, with bounds. `first`: the row's first element.
   void answer_one(T const* q, std::size_t first, ExpectedField& out) const {
-    Weights<T> weights;
-    weigh(q, weights);
+    Weights<T> const weights = weigh(q);
     std::vector<W> sum(d_);
     std::vector<W> magnitude(d_);
     std::vector<W> uncertain(d_);
@@ -215,7 +214,8 @@ class Oracle {
            weights.rest * highest_value_ <= 0x1p-24 * unit * v_grid_.spacing();
   }
 
-  void weigh(T const* q, Weights<T>& weights) const {
+  [[nodiscard]] Weights<T> weigh(T const* q) const {
+    Weights<T> weights;
     W const u = static_cast<W>(unit_roundoff(dtype_of<T>));
     weights.score.resize(n_);
     weights.magnitude.resize(n_);
@@ -223,7 +223,6 @@ class Oracle {
     W* const magnitude = weights.magnitude.data();
     constexpr W most = static_cast<W>(std::numeric_limits<T>::max());
     W const size = std::abs(static_cast<W>(scale_));
-    weights.may_overflow = false;
     for (std::size_t c = 0; c < d_; ++c) {
       W const factor = q[c];
       if (std::isfinite(factor) && std::abs(factor) * size > most) weights.may_overflow = true;
@@ -249,8 +248,6 @@ class Oracle {
     weights.exact =
         std::abs(std::frexp(scale_, &exponent)) == 0.5 &&
         verify::grid_of(q, d_).times(k_grid_).times(factor).template holds<T>(static_cast<double>(2 * widest * size));
-    weights.ones = weights.rest = 0;
-    weights.bfloat16_error = weights.bfloat16_square = 0;
     bool const q_has_bfloat16s = has_bfloat16 && verify::fit_into_bits(q, d_, bfloat16_bits);
     weights.bfloat16_exact = q_has_bfloat16s && k_has_bfloat16s_ && std::abs(largest) <= W(4096);
     W const of_q = q_has_bfloat16s ? 1 : 1 + bfloat16_unit;
@@ -277,6 +274,7 @@ class Oracle {
     for (std::size_t j = 0; j < n_; ++j) score[j] /= total;
     weights.bfloat16_error /= static_cast<double>(total);
     weights.bfloat16_square /= static_cast<double>(total);
+    return weights;
   }
 
   // Adds a weight, e^below, that is off by a factor of up to e^error, and rounded.
