@@ -14,6 +14,7 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
+#include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/part.hpp>
@@ -71,12 +72,7 @@ struct Embedding {
 
   /// out [B, L, E].
   template <class T, class Memory>
-  struct Output {
-    Array<T***, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
+  using Output = SingleOutput<T***, Memory>;
 
   /// `size` is the number of elements of out, B L E. It is divided by the extents that are given; the other extents are
   /// chosen as described in Parameters. Throws UserError if a row does not fit, or if all three extents are given and

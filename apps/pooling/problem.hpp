@@ -6,8 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
@@ -16,6 +14,7 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/shared_by_rows.hpp>
+#include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/halo.hpp>
@@ -52,13 +51,7 @@ struct Pooling : ArrayProblem<Parameters>, SharedByRows<Split::rows> {
 
   /// a [n].
   template <class T, class Memory>
-  struct Input {
-    Array<T const*, Memory> a;
-    Parameters parameters;
-
-    static constexpr std::array<std::string_view, 1> names{"a"};
-    static auto fields(auto& self) { return std::tie(self.a); }
-  };
+  using Input = SingleInput<T const*, Memory, Parameters>;
 
   /// Throws UserError for means of integers.
   static void check(Parameters const& parameters, DType dtype) {
