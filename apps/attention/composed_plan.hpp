@@ -8,10 +8,8 @@
 #include <cstdint>
 #include <string>
 
-#include "problem.hpp"
 #include "scores.hpp"
 
-#include <tessera/core/problem.hpp>
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/softmax.hpp>
 #include <tessera/kernels/transpose.hpp>

@@ -10,11 +10,11 @@
 
 #include "problem.hpp"
 
-#include <tessera/core/problem.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
 

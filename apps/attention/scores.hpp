@@ -10,9 +10,9 @@
 
 #include "problem.hpp"
 
-#include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/table/make_app.hpp>
 #include <tessera/table/runtime.hpp>
 
 namespace tessera::attention {

@@ -8,10 +8,10 @@
 
 #include "problem.hpp"
 
-#include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/tensor_attention.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
 

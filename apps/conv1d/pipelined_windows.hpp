@@ -20,12 +20,12 @@
 #include <tessera/collective/async_copy.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/correlate.hpp>
-#include <tessera/core/problem.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/conv1d.hpp>
 #include <tessera/kernels/detail/launch/chunks.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::conv1d {
 

@@ -12,12 +12,11 @@
 
 #include "layer_plans.hpp"
 #include "magnitudes.hpp"
-#include "problem.hpp"
 
 #include <tessera/core/half.hpp>
-#include <tessera/core/problem.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/tensor_gemm.hpp>
+#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::layernorm_linear {
 

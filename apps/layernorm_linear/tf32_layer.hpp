@@ -10,13 +10,12 @@
 
 #include "layer_plans.hpp"
 #include "magnitudes.hpp"
-#include "problem.hpp"
 
-#include <tessera/core/problem.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/product_form.hpp>
 #include <tessera/kernels/tf32_gemm.hpp>
 #include <tessera/kernels/transpose.hpp>
+#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::layernorm_linear {
 

@@ -18,11 +18,11 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/rows.hpp>
-#include <tessera/core/problem.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/chunks.hpp>
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear_backward {
 

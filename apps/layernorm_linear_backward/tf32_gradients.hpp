@@ -9,15 +9,14 @@
 #include <cmath>
 #include <string>
 
-#include "problem.hpp"
 #include "two_stage_gradients.hpp"
 
-#include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/largest_magnitude.hpp>
 #include <tessera/kernels/product_form.hpp>
 #include <tessera/kernels/tf32_gemm.hpp>
+#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::layernorm_linear_backward {
 

@@ -12,7 +12,6 @@
 
 #include "column_sums.hpp"
 #include "gradient_rows.hpp"
-#include "problem.hpp"
 
 #include <tessera/core/tiles.hpp>
 

@@ -13,10 +13,12 @@
 
 #include <tessera/collective/lane/matrix_unit.hpp>
 #include <tessera/core/half.hpp>
-#include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/tensor_gemm.hpp>
+#include <tessera/table/shared_plan.hpp>
+#include <tessera/table/make_app.hpp>
+#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::matmul {
 

@@ -22,10 +22,10 @@
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/matrix_tiles.hpp>
-#include <tessera/core/problem.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
 

@@ -12,11 +12,13 @@
 #include "problem.hpp"
 
 #include <tessera/collective/lane/matrix_unit.hpp>
-#include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/tf32_gemm.hpp>
+#include <tessera/table/shared_plan.hpp>
+#include <tessera/table/make_app.hpp>
+#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::matmul {
 

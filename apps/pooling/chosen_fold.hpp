@@ -9,6 +9,7 @@
 #include "problem.hpp"
 
 #include <tessera/kernels/pooling.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::pooling {
 

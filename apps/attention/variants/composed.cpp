@@ -3,9 +3,6 @@
 /// multiply. There are two temporaries: the transposed keys, and the scores, which pass through memory four times.
 
 #include "../composed_plan.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
 

@@ -4,10 +4,7 @@
 
 #include <string>
 
-#include "../problem.hpp"
 #include "../query_team.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
 

@@ -2,10 +2,7 @@
 /// On matrix units (tensor cores) with float accuracy: each factor is the sum of three bfloat16 numbers, which hold its
 /// 24 bits, so a product takes six products of the matrix unit. The kernel is kernels/tensor_attention.hpp.
 
-#include "../problem.hpp"
 #include "../tensor_plan.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
 

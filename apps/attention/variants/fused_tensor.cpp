@@ -2,10 +2,7 @@
 /// On matrix units (tensor cores), with factors rounded to bfloat16 (8 significant bits). For many queries it is the
 /// fastest and the least accurate variant. The kernel is kernels/tensor_attention.hpp.
 
-#include "../problem.hpp"
 #include "../tensor_plan.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
 

@@ -2,11 +2,9 @@
 /// KokkosBlas::gemm of Kokkos Kernels for both products, with this suite's row softmax in between, because Kokkos
 /// Kernels has none. The note says whether the vendor's BLAS or Kokkos Kernels' own kernel multiplies.
 
-#include "../problem.hpp"
 #include "../scores.hpp"
 
 #include <tessera/kernels/softmax.hpp>
-#include <tessera/table/make_app.hpp>
 
 #include <tessera/table/kokkos_blas.hpp>
 

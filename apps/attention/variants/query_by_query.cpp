@@ -4,9 +4,6 @@
 /// reads all keys and values again and pays for its own launches.
 
 #include "../composed_plan.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
 

@@ -4,12 +4,10 @@
 
 #include <cstdint>
 
-#include "../problem.hpp"
 #include "../scores.hpp"
 
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
 

@@ -6,11 +6,9 @@
 #include <string>
 
 #include "../pipelined_windows.hpp"
-#include "../problem.hpp"
 
 #include <tessera/collective/async_copy.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::conv1d {
 

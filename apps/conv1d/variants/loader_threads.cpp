@@ -7,10 +7,8 @@
 #include <string>
 
 #include "../pipelined_windows.hpp"
-#include "../problem.hpp"
 
 #include <tessera/kernels/detail/launch/team_shape.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::conv1d {
 

@@ -3,10 +3,6 @@
 /// Ranks exchange nothing.
 
 #include "../layer_plans.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/make_app.hpp>
-#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::layernorm_linear {
 

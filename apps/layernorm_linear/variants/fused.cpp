@@ -7,12 +7,9 @@
 
 #include "../layer_plans.hpp"
 #include "../normalise_inside.hpp"
-#include "../problem.hpp"
 
 #include <tessera/collective/pack.hpp>
 #include <tessera/kernels/gemm.hpp>
-#include <tessera/table/make_app.hpp>
-#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::layernorm_linear {
 

@@ -2,11 +2,7 @@
 /// On matrix units (tensor cores), with factors rounded to bfloat16 (8 significant bits). The launches are in
 /// tensor_layer.hpp.
 
-#include "../problem.hpp"
 #include "../tensor_layer.hpp"
-
-#include <tessera/table/make_app.hpp>
-#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::layernorm_linear {
 

@@ -2,10 +2,6 @@
 /// Two steps: ln = layernorm(x) to memory, then the product of ln and w transposed, which adds the bias as it stores.
 
 #include "../layer_plans.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/make_app.hpp>
-#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::layernorm_linear {
 

@@ -2,11 +2,7 @@
 /// On matrix units (tensor cores). Each factor is the sum of two tf32 numbers, and three products give float accuracy.
 /// The launches are in tf32_layer.hpp.
 
-#include "../problem.hpp"
 #include "../tf32_layer.hpp"
-
-#include <tessera/table/make_app.hpp>
-#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::layernorm_linear {
 

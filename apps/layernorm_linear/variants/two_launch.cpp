@@ -3,10 +3,6 @@
 /// x is normalised once per tile of outputs.
 
 #include "../layer_plans.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/kernel_plan.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
 

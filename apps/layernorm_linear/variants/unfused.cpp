@@ -4,13 +4,11 @@
 #include <cstdint>
 
 #include "../layer_plans.hpp"
-#include "../problem.hpp"
 
 #include <tessera/kernels/detail/launch/row_tiles.hpp>
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
 #include <tessera/kernels/transpose.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
 

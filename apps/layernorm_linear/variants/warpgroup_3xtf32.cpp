@@ -2,12 +2,9 @@
 /// On warpgroups. Each factor is the sum of two tf32 numbers, and three products give float accuracy. The launches are
 /// in tf32_layer.hpp, the product is kernels/warpgroup_tf32_gemm.hpp. CMake compiles this file for 9.0a.
 
-#include "../problem.hpp"
 #include "../tf32_layer.hpp"
 
 #include <tessera/kernels/warpgroup_tf32_gemm.hpp>
-#include <tessera/table/make_app.hpp>
-#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::layernorm_linear {
 

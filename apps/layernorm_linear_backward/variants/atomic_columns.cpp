@@ -6,9 +6,6 @@
 
 #include "../column_sums.hpp"
 #include "../gradient_rows.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear_backward {
 

@@ -7,12 +7,10 @@
 
 #include <string>
 
-#include "../problem.hpp"
 #include "../two_stage_gradients.hpp"
 
 #include <tessera/ranks/ordered_all_reduce.hpp>
 #include <tessera/ranks/ordered_reduction.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear_backward {
 

@@ -4,10 +4,8 @@
 ///   2. One sweep over x and q makes dx, ln and the column sums of each chunk of rows, which are added in their order.
 ///   3. dw = G^T ln, whose k is split over teams if dw is small.
 
-#include "../problem.hpp"
 #include "../two_stage_gradients.hpp"
 
-#include <tessera/table/make_app.hpp>
 #include <tessera/table/shared_plan.hpp>
 
 namespace tessera::layernorm_linear_backward {

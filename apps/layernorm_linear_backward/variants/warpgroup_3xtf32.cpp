@@ -2,13 +2,10 @@
 /// On warpgroups. Each factor is the sum of two tf32 numbers, and three products give float accuracy. The launches are
 /// in tf32_gradients.hpp, the products are kernels/warpgroup_tf32_gemm.hpp. CMake compiles this file for 9.0a.
 
-#include "../problem.hpp"
 #include "../tf32_gradients.hpp"
 
 #include <tessera/kernels/product_form.hpp>
 #include <tessera/kernels/warpgroup_tf32_gemm.hpp>
-#include <tessera/table/make_app.hpp>
-#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::layernorm_linear_backward {
 

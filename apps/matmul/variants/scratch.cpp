@@ -5,12 +5,10 @@
 #include <limits>
 #include <string>
 
-#include "../problem.hpp"
 #include "../square_tiles.hpp"
 
 #include <tessera/core/scratch.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
 

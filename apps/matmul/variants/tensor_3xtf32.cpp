@@ -3,11 +3,7 @@
 /// the error bound is smaller than the bound of a chain of k multiply-adds in float. The kernel is
 /// kernels/tf32_gemm.hpp.
 
-#include "../problem.hpp"
 #include "../tf32_plan.hpp"
-
-#include <tessera/table/make_app.hpp>
-#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::matmul {
 

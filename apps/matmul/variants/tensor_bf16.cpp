@@ -3,11 +3,6 @@
 /// floats. The kernel is kernels/tensor_gemm.hpp; half_product.hpp states its error.
 
 #include "../half_product.hpp"
-#include "../problem.hpp"
-
-#include <tessera/core/half.hpp>
-#include <tessera/table/make_app.hpp>
-#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::matmul {
 

@@ -2,11 +2,7 @@
 /// On matrix units (tensor cores), with factors rounded to tf32 (11 significant bits). A result may be off by 2^-10 of
 /// the sum of its terms' magnitudes. The kernel is kernels/tf32_gemm.hpp.
 
-#include "../problem.hpp"
 #include "../tf32_plan.hpp"
-
-#include <tessera/table/make_app.hpp>
-#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::matmul {
 

@@ -4,13 +4,11 @@
 /// of the rows y, y + threads, ... A lane reads an element of b from scratch once and uses it for all rows of its
 /// thread.
 
-#include "../problem.hpp"
 #include "../square_tiles.hpp"
 #include "../tile_sums.hpp"
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/scratch.hpp>
-#include <tessera/table/make_app.hpp>
 #include <tessera/table/shared_plan.hpp>
 
 namespace tessera::matmul {

@@ -6,11 +6,9 @@
 #include <string>
 
 #include "../async_product.hpp"
-#include "../problem.hpp"
 #include "../square_tiles.hpp"
 
 #include <tessera/collective/async_copy.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
 

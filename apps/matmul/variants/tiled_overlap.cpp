@@ -6,10 +6,7 @@
 #include <string>
 
 #include "../overlapped_product.hpp"
-#include "../problem.hpp"
 #include "../square_tiles.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
 

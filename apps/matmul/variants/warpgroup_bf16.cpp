@@ -4,12 +4,8 @@
 /// half_product.hpp states its error. CMake compiles this file for 9.0a.
 
 #include "../half_product.hpp"
-#include "../problem.hpp"
 
-#include <tessera/core/half.hpp>
 #include <tessera/kernels/warpgroup_gemm.hpp>
-#include <tessera/table/make_app.hpp>
-#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::matmul {
 

@@ -3,12 +3,9 @@
 /// (11 significant bits). Sums are floats. The kernel is kernels/warpgroup_tf32_gemm.hpp. CMake compiles this file for
 /// 9.0a.
 
-#include "../problem.hpp"
 #include "../tf32_plan.hpp"
 
 #include <tessera/kernels/warpgroup_tf32_gemm.hpp>
-#include <tessera/table/make_app.hpp>
-#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::matmul {
 

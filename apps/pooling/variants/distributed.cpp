@@ -9,10 +9,8 @@
 #include <cstddef>
 
 #include "../chosen_fold.hpp"
-#include "../problem.hpp"
 
 #include <tessera/ranks/border.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::pooling {
 

@@ -4,9 +4,6 @@
 /// own. Nothing is subtracted. The kernel is kernels/pooling.hpp.
 
 #include "../chosen_fold.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::pooling {
 

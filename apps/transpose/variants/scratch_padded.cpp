@@ -3,9 +3,6 @@
 /// of scratch, and a warp reads them in one step, without bank conflicts.
 
 #include "../element_tiles.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::transpose {
 

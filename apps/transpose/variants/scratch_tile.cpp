@@ -4,9 +4,6 @@
 /// it (bank conflicts). scratch_padded avoids them.
 
 #include "../element_tiles.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::transpose {
 

@@ -14,10 +14,8 @@
 #include <cstddef>
 #include <string>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
-#include <tessera/core/fields.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
@@ -142,23 +140,20 @@ class BorderPlan {
       : border_(exec, part.ranks, part.input[0][0], Problem::reach(part.input, input.parameters),
                 row_elements(part.input[0]), label),
         on_block_(kernel(part.ranks.block(part.input[0][0]).size(), part.ranks.block(part.input[0][0]).begin)),
-        on_strip_(kernel(border_.strip_rows(), border_.first())) {
-    Shape strip = part.input[0];
-    strip.front() = border_.strip_rows();
-    in_ = tessera::detail::wrap<In>(border_.in().data(), strip);
-    out_ = tessera::detail::wrap<Out>(border_.out().data(), strip);
-  }
+        on_strip_(kernel(border_.strip_rows(), border_.first())) {}
 
   void operator()(Exec const& exec, Input const& input, Output const& output) const {
+    auto const& own = std::get<0>(Input::fields(input));
+    auto const& results = std::get<0>(Output::fields(output));
     Input strip = input;
-    Output of_strip;
-    std::get<0>(Input::fields(strip)) = in_;
-    std::get<0>(Output::fields(of_strip)) = out_;
+    Output of_strip = output;
+    std::get<0>(Input::fields(strip)) = strip_like(own, border_.in().data());
+    std::get<0>(Output::fields(of_strip)) = strip_like(results, border_.out().data());
     border_.begin(exec);
     tessera::detail::enqueue(on_block_, exec, input, output);
-    border_.exchange(std::get<0>(Input::fields(input)).data());
+    border_.exchange(own.data());
     tessera::detail::enqueue(on_strip_, border_.side(), strip, of_strip);
-    border_.keep(exec, std::get<0>(Output::fields(output)).data());
+    border_.keep(exec, results.data());
   }
 
   /// Returns the longer chain of both launches.
@@ -169,14 +164,17 @@ class BorderPlan {
   }
 
  private:
-  using In = std::remove_reference_t<decltype(std::get<0>(Input::fields(std::declval<Input&>())))>;
-  using Out = std::remove_reference_t<decltype(std::get<0>(Output::fields(std::declval<Output&>())))>;
+  // Returns a field of the strip, with as many rows.
+  template <class Field>
+  [[nodiscard]] Field strip_like(Field const& field, typename Field::pointer_type data) const {
+    auto layout = field.layout();
+    layout.dimension[0] = border_.strip_rows();
+    return Field(data, layout);
+  }
 
   Border<Exec, T> border_;
   Kernel on_block_;
   Kernel on_strip_;
-  In in_;  // the strip, and the results for it
-  Out out_;
 };
 
 /// A BorderPlan around a kernel on the elements of segments, constructed from (exec, SegmentShape, Variant::label). The
