@@ -10,10 +10,9 @@
 
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/array_problem.hpp>
-#include <tessera/core/constant.hpp>
+#include <tessera/core/constant_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
-#include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -33,13 +32,9 @@ struct Parameters {
 };
 
 /// One addition per element.
-struct Map : ArrayProblem<Parameters>, PerElement<2, 1> {
+struct Map : ArrayProblem<Parameters>, ConstantProblem {
   static constexpr AppInfo info{
       .name = "map", .summary = "out[i] = a[i] + c", .traffic = {.pattern = Traffic::Pattern::nothing}};
-  static constexpr bool short_floats = true;
-
-  static constexpr std::array data = data_kinds;
-  static constexpr int reference_doubles = 1;
 
   /// a [n].
   template <class T, class Memory>
@@ -51,23 +46,10 @@ struct Map : ArrayProblem<Parameters>, PerElement<2, 1> {
     static auto fields(auto& self) { return std::tie(self.a); }
   };
 
-  /// Throws UserError if the dtype cannot hold c; nothing is converted silently.
-  static void check(Parameters const& parameters, DType dtype) { check_constant("c", parameters.c, dtype); }
-
-  /// How several ranks share the input.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
-  static constexpr bool rows_apart = true;
-
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// Adds c to an element, in every variant; integers wrap.
-template <class T>
-struct AddConstant {
-  T c;
-  [[nodiscard]] KOKKOS_FUNCTION T operator()(T const& value) const { return collective::Sum<T>{}(value, c); }
-};
+using collective::AddConstant;
 
 }  // namespace tessera::map

@@ -6,11 +6,10 @@
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
-#include <tessera/core/constant.hpp>
+#include <tessera/core/constant_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_problem.hpp>
 #include <tessera/core/parameters.hpp>
-#include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -32,37 +31,20 @@ struct Parameters {
 };
 
 /// One addition per element.
-struct Map2d : MatrixProblem<Parameters>, PerElement<2, 1> {
+struct Map2d : MatrixProblem<Parameters>, ConstantProblem {
   static constexpr AppInfo info{.name = "map_2d",
                                 .summary = "out[row, col] = a[row, col] + c",
                                 .traffic = {.pattern = Traffic::Pattern::nothing}};
-  static constexpr bool short_floats = true;
-
-  static constexpr std::array data = data_kinds;
-  static constexpr int reference_doubles = 1;
 
   /// out [rows, cols].
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     return {input[0]};
   }
 
-  /// Throws UserError if the dtype cannot hold c; nothing is converted silently.
-  static void check(Parameters const& parameters, DType dtype) { check_constant("c", parameters.c, dtype); }
-
-  /// How several ranks share the input.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
-  static constexpr bool rows_apart = true;
-
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// Adds c to an element, in every variant; integers wrap.
-template <class T>
-struct AddConstant {
-  T c;
-  [[nodiscard]] KOKKOS_FUNCTION T operator()(T const& value) const { return collective::Sum<T>{}(value, c); }
-};
+using collective::AddConstant;
 
 }  // namespace tessera::map_2d

@@ -10,10 +10,9 @@
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
-#include <tessera/core/constant.hpp>
+#include <tessera/core/constant_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
-#include <tessera/core/per_element.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -21,11 +20,10 @@
 namespace tessera::map_3d {
 
 /// One addition per element.
-struct Map3d : PerElement<2, 1> {
+struct Map3d : ConstantProblem {
   static constexpr AppInfo info{.name = "map_3d",
                                 .summary = "out[plane, row, col] = a[plane, row, col] + c",
                                 .traffic = {.pattern = Traffic::Pattern::nothing}};
-  static constexpr bool short_floats = true;
 
   struct Parameters {
     double c = 10;
@@ -42,9 +40,6 @@ struct Map3d : PerElement<2, 1> {
               {&Parameters::team, team_parameter()}};
     }
   };
-
-  static constexpr std::array data = data_kinds;
-  static constexpr int reference_doubles = 1;
 
   /// a [planes, rows, cols].
   template <class T, class Memory>
@@ -74,28 +69,15 @@ struct Map3d : PerElement<2, 1> {
     return {input[0]};
   }
 
-  /// Throws UserError if the dtype cannot hold c; nothing is converted silently.
-  static void check(Parameters const& parameters, DType dtype) { check_constant("c", parameters.c, dtype); }
-
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
     return drawn<T>(draw);
   }
 
-  /// Several ranks share the input by planes.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
-  static constexpr bool rows_apart = true;
-
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// Adds c to an element, in every variant; integers wrap.
-template <class T>
-struct AddConstant {
-  T c;
-  [[nodiscard]] KOKKOS_FUNCTION T operator()(T const& value) const { return collective::Sum<T>{}(value, c); }
-};
+using collective::AddConstant;
 
 }  // namespace tessera::map_3d

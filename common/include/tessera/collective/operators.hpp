@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// Binary operators of scans and reductions: associative, with an identity, not necessarily commutative.
+/// Binary operators of scans and reductions: associative, with an identity, not necessarily commutative. Also the
+/// function of maps that add a constant.
 
 #include <Kokkos_Macros.hpp>
 
@@ -36,6 +37,13 @@ struct Sum {
       return a + b;
     }
   }
+};
+
+/// x + c: a function of one element, for maps. Integers wrap.
+template <class T>
+struct AddConstant {
+  T c;
+  [[nodiscard]] KOKKOS_FUNCTION T operator()(T const& x) const { return Sum<T>{}(x, c); }
 };
 
 namespace detail {
