@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <tessera/collective/accumulator.hpp>
@@ -14,6 +13,7 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_problem.hpp>
 #include <tessera/core/parameters.hpp>
+#include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/part.hpp>
@@ -44,12 +44,7 @@ struct AxisSum : MatrixProblem<Parameters> {
 
   /// out [rows] (axis 1) or [cols] (axis 0).
   template <class T, class Memory>
-  struct Output {
-    Array<T*, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
+  using Output = SingleOutput<T*, Memory>;
 
   /// Exact: positive whole numbers, dense in short sums and sparse in long ones. 16-bit floats have signs, so that
   /// their sum is small (core/balanced.hpp).

@@ -4,8 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <tessera/collective/accumulator.hpp>
@@ -14,6 +12,7 @@
 #include <tessera/core/pair_problem.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
+#include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/part.hpp>
@@ -59,12 +58,7 @@ struct Dot : PairProblem<Parameters> {
 
   /// out [], a scalar.
   template <class T, class Memory>
-  struct Output {
-    Array<T, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
+  using Output = SingleOutput<T, Memory>;
 
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     needs_equal_lengths(input, "dot multiplies them element by element");

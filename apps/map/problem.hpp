@@ -2,10 +2,7 @@
 /// \file
 /// map: out[i] = a[i] + c.
 
-#include <array>
 #include <cstdint>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
@@ -13,6 +10,7 @@
 #include <tessera/core/constant_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
+#include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -38,13 +36,7 @@ struct Map : ArrayProblem<Parameters>, ConstantProblem {
 
   /// a [n].
   template <class T, class Memory>
-  struct Input {
-    Array<T const*, Memory> a;
-    Parameters parameters;
-
-    static constexpr std::array<std::string_view, 1> names{"a"};
-    static auto fields(auto& self) { return std::tie(self.a); }
-  };
+  using Input = SingleInput<T const*, Memory, Parameters>;
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

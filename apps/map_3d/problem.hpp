@@ -2,11 +2,8 @@
 /// \file
 /// map_3d: out[plane, row, col] = a[plane, row, col] + c.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
@@ -14,6 +11,7 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
+#include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -43,22 +41,11 @@ struct Map3d : ConstantProblem {
 
   /// a [planes, rows, cols].
   template <class T, class Memory>
-  struct Input {
-    Array<T const***, Memory> a;
-    Parameters parameters;
-
-    static constexpr std::array<std::string_view, 1> names{"a"};
-    static auto fields(auto& self) { return std::tie(self.a); }
-  };
+  using Input = SingleInput<T const***, Memory, Parameters>;
 
   /// out [planes, rows, cols].
   template <class T, class Memory>
-  struct Output {
-    Array<T***, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
+  using Output = SingleOutput<T***, Memory>;
 
   /// Planes have size / planes elements, rounded down; matrix_shape chooses their extents. Throws UserError if there
   /// are more planes than elements, or more rows than elements of a plane. Example: 2^12 -> [16, 16, 16]; 100 -> [4, 5,
