@@ -14,6 +14,7 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_problem.hpp>
 #include <tessera/core/parameters.hpp>
+#include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
@@ -41,7 +42,8 @@ struct Parameters {
   }
 };
 
-struct Layouts : MatrixProblem<Parameters> {
+/// Elements are copied. The work is that without padding; each variant reports its own.
+struct Layouts : MatrixProblem<Parameters>, PerElement<2, 0> {
   static constexpr AppInfo info{.name = "layouts", .summary = "a[row, col] in memory by rows, columns, a pitch, tiles"};
 
   static constexpr std::array data = data_kinds;
@@ -71,14 +73,6 @@ struct Layouts : MatrixProblem<Parameters> {
             {rows, tiles_of(cols, pitch) * pitch},
             {tiles_of(rows, side), tiles_of(cols, side), side, side}};
   }
-
-  /// The work without padding; each variant reports its own.
-  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
-    return {.bytes = 2 * static_cast<double>(count_of(input[0])) * static_cast<double>(size_of(dtype)), .flops = 0};
-  }
-
-  /// Elements are copied.
-  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

@@ -15,6 +15,7 @@
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
+#include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -61,7 +62,8 @@ struct Parameters {
   }
 };
 
-struct MemoryAccess : ArrayProblem<Parameters> {
+/// Elements are copied. The work is that of a copy; each variant reports its own.
+struct MemoryAccess : ArrayProblem<Parameters>, PerElement<2, 0> {
   static constexpr AppInfo info{.name = "memory_access",
                                 .summary = "n elements moved by strides, permutations, banks, branches, prefetches"};
   static constexpr bool short_floats = true;
@@ -87,14 +89,6 @@ struct MemoryAccess : ArrayProblem<Parameters> {
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     return std::vector<Shape>(5, input[0]);
   }
-
-  /// The work of a copy; each variant reports its own.
-  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
-    return {.bytes = 2 * static_cast<double>(count_of(input[0])) * static_cast<double>(size_of(dtype)), .flops = 0};
-  }
-
-  /// Elements are copied.
-  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
