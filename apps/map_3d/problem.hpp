@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/constant_problem.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/matrix_shape.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/single_array.hpp>
@@ -50,7 +52,23 @@ struct Map3d : ConstantProblem {
   /// Planes have size / planes elements, rounded down; matrix_shape chooses their extents. Throws UserError if there
   /// are more planes than elements, or more rows than elements of a plane. Example: 2^12 -> [16, 16, 16]; 100 -> [4, 5,
   /// 5]; 100 in 3 planes of 4 rows -> [3, 4, 8].
-  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
+    auto planes = static_cast<std::size_t>(parameters.planes);
+    if (planes > size && size > 0) {
+      throw UserError("--planes " + std::to_string(planes) + " is more than --size " + std::to_string(size) +
+                      " (a plane has at least one element); choose fewer planes or a larger size");
+    }
+    if (planes == 0) {
+      // A power of two if the size is a power of two, as in matrix_shape.
+      bool const is_power = (size & (size - 1)) == 0;
+      planes = size > 0 ? 1 : 0;
+      for (std::size_t more = planes; more > 0 && more * more * more <= size; more = is_power ? 2 * more : more + 1) {
+        planes = more;
+      }
+    }
+    Shape const plane = matrix_shape(planes > 0 ? size / planes : 0, parameters.rows);
+    return {{planes, plane[0], plane[1]}};
+  }
 
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     return {input[0]};

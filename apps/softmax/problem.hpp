@@ -2,13 +2,18 @@
 /// \file
 /// softmax: y = exp(x - max) / sum exp(x - max), over all elements of a matrix, over each row or over each column.
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <tessera/core/info.hpp>
@@ -84,7 +89,25 @@ struct Softmax {
   /// exponentials when they are added to a single 1 (the reference proves it). A sum is then the number of zeros, in
   /// any order.
   template <class T>
-  [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters);
+  [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
+    if (draw.data == DataKind::random) return T(8) * drawn<T>(draw);
+    if (draw.data == DataKind::adversarial) return drawn<T>(draw);
+    std::size_t const cols = draw.shapes->at(0)[1];
+    std::uint64_t line = 0;
+    std::uint64_t position = draw.index;
+    if (parameters.axis != Axis::all) {
+      line = draw.index / cols;
+      position = draw.index % cols;
+      if (parameters.axis == Axis::cols) std::swap(line, position);
+    }
+    // One element of 4, or fewer, so that a float can count the zeros.
+    Sparsity const zeros{std::max<std::uint64_t>(4, std::bit_ceil(draw.terms) >> 23), 1};
+    if (zeros.counts(draw.seed, draw.field, line, position)) return T(0);
+    // A 1 absorbs a total of 2^-digits; another 2^-24 leaves room for the errors of this total.
+    double const low =
+        std::log(static_cast<double>(draw.terms)) + (std::numeric_limits<T>::digits + 25) * std::log(2.0);
+    return static_cast<T>(-std::ceil(low)) - T(4) * (T(1) + random_value<T>(draw.seed, draw.field, draw.index));
+  }
 
   /// Returns the number of terms of a sum: the elements of a group.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const& parameters) {
@@ -99,7 +122,9 @@ struct Softmax {
   }
 
   /// Assumes the worst order: a group's exponentials are added one after the other.
-  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const& parameters);
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const& parameters) {
+    return static_cast<double>(terms(input, parameters));
+  }
 
   /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
