@@ -14,105 +14,44 @@
 /// checked (scale infinity, verify/wide.hpp). half and bfloat16 are computed in float and rounded once, when the sum is
 /// stored.
 
-#include <cmath>
-#include <cstdint>
 #include <limits>
-#include <type_traits>
 
 #include "problem.hpp"
 
-#include <tessera/core/host_threads.hpp>
 #include <tessera/table/references.hpp>
-#include <tessera/verify/exact_sum.hpp>
-#include <tessera/verify/grid.hpp>
-#include <tessera/verify/wide.hpp>
+#include <tessera/verify/sum_oracle.hpp>
 
 namespace tessera::dot {
 
 namespace {
 
-// The oracle's sums over a range of i.
 template <class T>
-struct Sums {
-  verify::ExactSum sum;
-  verify::SumProof proof;
-  verify::ExactSum magnitude;  // exact, so that it does not depend on the parts
-  double terms = 0;
-  std::uint32_t wrapped = 0;
-
-  void add(T a, T b) {
-    if constexpr (std::is_integral_v<T>) {
-      wrapped += static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b);
-    } else {
-      proof.add_product(a, b);
-      auto const wide_a = static_cast<double>(a);
-      auto const wide_b = static_cast<double>(b);
-      sum.add_product_of(a, b);
-      if (std::isfinite(wide_a) && std::isfinite(wide_b)) magnitude.add(std::abs(wide_a * wide_b));
-    }
-    ++terms;
-  }
-  void merge(Sums const& other) {
-    sum.merge(other.sum);
-    proof.merge(other.proof);
-    magnitude.merge(other.magnitude);
-    terms += other.terms;
-    wrapped += other.wrapped;
-  }
-
-  [[nodiscard]] std::vector<ExpectedField> expected() const {
-    if constexpr (std::is_integral_v<T>) {
-      return {{.name = "out",
-               .shape = {},
-               .value = {static_cast<double>(static_cast<std::int32_t>(wrapped))},
-               .scale = {0.0}}};
-    } else {
-      using A = Arithmetic<T>;
-      if (proof.template holds<A>()) {
-        bool const rounded = proof.template rounds<T>(sum.value());
-        return {{.name = "out",
-                 .shape = {},
-                 .value = {sum.value()},
-                 .scale = {},
-                 .rounded_sums = rounded,
-                 .grid = proof.spacing()}};
-      }
-      double const lost = terms * static_cast<double>(std::numeric_limits<A>::denorm_min());
-      double const scale = verify::scale_of_sum<A>(sum.value(), magnitude.value()) + lost / unit_roundoff(dtype_of<A>);
-      return {{.name = "out", .shape = {}, .value = {sum.value()}, .scale = {scale}, .grid = proof.spacing()}};
-    }
-  }
-};
+verify::SumOracle<T> sum_of(Dot::Input<T, Kokkos::HostSpace> const& input) {
+  return verify::sum_by_parts<T>(
+      input.a.extent(0), [&](verify::SumOracle<T>& sum, std::size_t i) { sum.add_product(input.a(i), input.b(i)); });
+}
 
 template <class T>
-Sums<T> sums_of(Dot::Input<T, Kokkos::HostSpace> const& input) {
-  std::size_t const n = input.a.extent(0);
-  std::vector<Sums<T>> parts(blocks_in(n, part_elements()));
-  for_blocks(n, part_elements(), [&](std::size_t part, std::size_t begin, std::size_t end) {
-    Sums<T> sums;
-    for (std::size_t i = begin; i < end; ++i) sums.add(input.a(i), input.b(i));
-    parts[part] = sums;
-  });
-  Sums<T> all;
-  for (Sums<T> const& part : parts) all.merge(part);
-  return all;
+std::vector<ExpectedField> expected(verify::SumOracle<T> const& sum, std::size_t terms) {
+  constexpr auto denormal = static_cast<double>(std::numeric_limits<Arithmetic<T>>::denorm_min());
+  return list_of(sum.field("out", static_cast<double>(terms) * denormal));
 }
 
 }  // namespace
 
 template <class T>
 std::vector<ExpectedField> Dot::reference(Input<T, Kokkos::HostSpace> const& input) {
-  return sums_of(input).expected();
+  return expected(sum_of(input), input.a.extent(0));
 }
 
 template <class T>
 std::vector<ExpectedField> Dot::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
                                                   std::vector<ranks::Block> const&, ranks::Part const& part) {
-  auto const merged = [](Sums<T> sums, Sums<T> const& other) {
-    sums.merge(other);
-    return sums;
+  auto const merged = [](verify::SumOracle<T> sum, verify::SumOracle<T> const& other) {
+    sum.merge(other);
+    return sum;
   };
-  return part.ranks.fold(sums_of(input), merged).expected();
+  return expected(part.ranks.fold(sum_of(input), merged), part.input[0][0]);
 }
 
 }  // namespace tessera::dot

@@ -1,5 +1,5 @@
 /// \file
-/// The serial oracle of roofline: plain loops in double.
+/// The serial oracle of roofline: plain loops in double; the sum in twice double precision.
 ///
 /// Error bounds. copied, launched and chains are exact: a chain of multiply-adds by one counts its iterations, and
 /// 255 + iterations stays below 2^24. triad is a product and a sum, each rounded once or both at once: at most
@@ -19,9 +19,9 @@
 
 #include <tessera/core/host_threads.hpp>
 #include <tessera/table/references.hpp>
-#include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/joined.hpp>
+#include <tessera/verify/sum_oracle.hpp>
 #include <tessera/verify/wide.hpp>
 
 namespace tessera::roofline {
@@ -58,61 +58,6 @@ ExpectedField triad_of(Roofline::Input<T, Kokkos::HostSpace> const& input, std::
   return triad;
 }
 
-// Sums of parts, each a serial loop. False if an addition of doubles may have rounded: then they say nothing.
-template <class T>
-bool exact_parts(T const* a, std::size_t n, double& sum, verify::SumProof& proof) {
-  struct Part {
-    double sum = 0;
-    verify::SumProof proof;
-  };
-  std::vector<Part> parts(blocks_in(n, part));
-  for_blocks(n, part, [&](std::size_t p, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      parts[p].sum += static_cast<double>(a[i]);
-      parts[p].proof.add(static_cast<double>(a[i]));
-    }
-  });
-  for (Part const& one : parts) {
-    sum += one.sum;
-    proof.merge(one.proof);
-  }
-  return proof.template holds<double>();
-}
-
-template <class T>
-ExpectedField sum_of(T const* a, std::size_t n) {
-  ExpectedField field{.name = "sum", .shape = {}, .value = {0}, .scale = {0}};
-  double& value = field.value[0];
-  if constexpr (std::is_integral_v<T>) {
-    std::uint32_t count = 0;
-    for (std::size_t i = 0; i < n; ++i) count += static_cast<std::uint32_t>(a[i]);
-    value = static_cast<double>(static_cast<std::int32_t>(count));
-  } else {
-    verify::SumProof proof;
-    double magnitude = 0;
-    if (exact_parts(a, n, value, proof)) {
-      magnitude = proof.magnitude();
-    } else {  // one loop, since what is lost depends on the order
-      verify::ExactSum total;
-      proof = {};
-      for (std::size_t i = 0; i < n; ++i) {
-        double const element = static_cast<double>(a[i]);
-        total.add(element);
-        proof.add(element);
-        if (std::isfinite(element)) magnitude += std::abs(element);
-      }
-      value = total.value();
-    }
-    if (proof.template holds<Arithmetic<T>>()) {
-      field.scale.clear();
-      field.rounded_sums = proof.template rounds<T>(value);
-    } else {
-      field.scale[0] = verify::scale_of_sum<Arithmetic<T>>(value, magnitude);
-    }
-  }
-  return field;
-}
-
 }  // namespace
 
 template <class T>
@@ -126,16 +71,15 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
   std::vector<ExpectedField> triad =
       joined_reference({{"triad", dtype_of<T>, shapes[1], nullptr}}, part_elements(),
                        [&](ranks::Block rows) { return list_of(triad_of<T>(input, rows.begin, rows.end)); });
-  ExpectedField chains{.name = "chains",
-                       .shape = shapes[3],
-                       .value = std::vector<double>(count_of(shapes[3])),
-                       .scale = std::vector<double>(count_of(shapes[3]))};
+  auto const sum =
+      verify::sum_by_parts<T>(n, [&](verify::SumOracle<T>& of_part, std::size_t i) { of_part.add(input.a(i)); });
+  ExpectedField chains{
+      .name = "chains", .shape = shapes[3], .value = std::vector<double>(count_of(shapes[3])), .scale = {}};
   for (std::size_t i = 0; i < chains.value.size(); ++i) {
     chains.value[i] = static_cast<double>(i % 256) + static_cast<double>(input.parameters.iterations);
   }
-  ExpectedField launched{.name = "launched", .shape = shapes[4], .value = {1}, .scale = {0}};
-  return list_of(copied.take(), std::move(triad.front()), sum_of(input.a.data(), n), std::move(chains),
-                 std::move(launched));
+  ExpectedField launched{.name = "launched", .shape = shapes[4], .value = {1}, .scale = {}};
+  return list_of(copied.take(), std::move(triad.front()), sum.field("sum"), std::move(chains), std::move(launched));
 }
 
 }  // namespace tessera::roofline
