@@ -66,15 +66,7 @@ HeadSum head_sum(T const* x, std::size_t count) {
   return head;
 }
 
-std::int32_t wrapped(std::uint32_t bits) { return static_cast<std::int32_t>(bits); }
-
-[[maybe_unused]] std::int32_t wrapped_head_sum(std::int32_t const* x, std::size_t count) {
-  std::uint32_t sum = 0;
-  for (std::size_t i = 0; i < std::min<std::size_t>(4, count); ++i) sum += static_cast<std::uint32_t>(x[i]);
-  return wrapped(sum);
-}
-
-/// One segment's results; offset may be null if the operation has none.
+/// One segment's results. Exact operations leave the scales and offsets at 0.
 struct Results {
   double* value;
   double* scale;
@@ -91,15 +83,11 @@ double sum_with(double x, HeadSum const& s) {
 
 template <class T>
 void basic(T const* x, std::size_t count, Results const& out) {
-  if constexpr (std::is_integral_v<T>) {
-    auto const s = static_cast<std::uint32_t>(wrapped_head_sum(x, count));
-    for (std::size_t i = 0; i < count; ++i) {
-      out.value[i] = static_cast<double>(wrapped(static_cast<std::uint32_t>(x[i]) + s));
-      out.scale[i] = 0;
-    }
-  } else {
-    HeadSum const s = head_sum(x, count);
-    for (std::size_t i = 0; i < count; ++i) {
+  HeadSum const s = head_sum(x, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (std::is_integral_v<T>) {
+      out.value[i] = verify::stored(x[i] + static_cast<std::int64_t>(s.value));
+    } else {
       double const own = static_cast<double>(x[i]);
       out.value[i] = sum_with(own, s);
       double const scale = std::abs(own) + s.magnitude;
@@ -116,10 +104,9 @@ void conditional(T const* x, std::size_t count, Results const& out) {
     if (x[i] > max || x[i] != x[i]) max = x[i];
   }
   for (std::size_t i = 0; i < count; ++i) {
-    out.scale[i] = 0;
     if constexpr (std::is_integral_v<T>) {
-      bool const is_large = 2 * static_cast<std::int64_t>(x[i]) >= static_cast<std::int64_t>(max);
-      out.value[i] = static_cast<double>(is_large ? wrapped(2 * static_cast<std::uint32_t>(x[i])) : x[i] / 2);
+      std::int64_t const own = x[i];
+      out.value[i] = verify::stored(2 * own >= max ? 2 * own : own / 2);
     } else {
       // For small max compares 2x with max, because max / 2 may round; else x with max / 2, because 2x may overflow.
       bool const is_large = std::abs(max) < 1 ? 2 * x[i] >= max : x[i] >= max / 2;
@@ -141,16 +128,14 @@ double scaled_pair(double a, double b, HeadSum const& s) {
 
 template <class T>
 void shuffle(T const* x, std::size_t count, Results const& out) {
+  HeadSum const s = head_sum(x, count);
   if constexpr (std::is_integral_v<T>) {
-    auto const s = static_cast<std::uint32_t>(wrapped_head_sum(x, count) / 4);
+    auto const mean = static_cast<std::int64_t>(verify::stored(static_cast<std::int64_t>(s.value))) / 4;
     for (std::size_t i = 0; i < count; ++i) {
-      std::uint32_t const next = i + 1 < count ? static_cast<std::uint32_t>(x[i + 1]) : 0;
-      out.value[i] = static_cast<double>(wrapped((static_cast<std::uint32_t>(x[i]) + next) * s));
-      out.scale[i] = 0;
-      out.offset[i] = 0;
+      std::int64_t const next = i + 1 < count ? x[i + 1] : 0;
+      out.value[i] = verify::stored((x[i] + next) * mean);
     }
   } else {
-    HeadSum const s = head_sum(x, count);
     double const most = static_cast<double>(std::numeric_limits<Arithmetic<T>>::max());
     double const smallest = static_cast<double>(std::numeric_limits<Arithmetic<T>>::denorm_min());
     double const error = 8 * unit_roundoff(dtype_of<Arithmetic<T>>) * s.magnitude + 8 * smallest;  // generous bound
