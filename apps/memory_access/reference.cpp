@@ -3,8 +3,11 @@
 /// must be equal: the scales are empty.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "problem.hpp"
@@ -19,10 +22,6 @@ namespace {
 
 // Elements of a field are independent: `part` elements are a serial loop, and several loops run in parallel.
 constexpr std::size_t part = 1 << 16;
-
-ExpectedField field_of(char const* name, std::size_t n) {
-  return {.name = name, .shape = {n}, .value = zeros(n), .scale = {}};
-}
 
 std::uint64_t common_divisor(std::uint64_t a, std::uint64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
 
@@ -71,16 +70,15 @@ std::uint64_t end_of_chain(std::uint64_t number, std::uint64_t branch, std::int6
   return number;
 }
 
-// Returns the ends of all elements' chains. Each step multiplies and adds, so a whole chain is also one multiply-add:
+// Writes the ends of all elements' chains. Each step multiplies and adds, so a whole chain is also one multiply-add:
 // the ends of the chains from 0 and from 1 give the ends of all chains of a branch.
-std::vector<double> ends_of_chains(std::size_t n, Parameters const& parameters) {
+void end_chains(std::vector<double>& ends, Parameters const& parameters) {
   std::vector<std::uint64_t> from_zero;
   for (std::int64_t branch = 0; branch < parameters.branches; ++branch) {
     from_zero.push_back(end_of_chain(0, static_cast<std::uint64_t>(branch), parameters.iterations));
   }
   std::uint64_t const factor = end_of_chain(1, 0, parameters.iterations) + (std::uint64_t{1} << 32) - from_zero[0];
-  std::vector<double> ends = zeros(n);
-  for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end_of_part) {
+  for_blocks(ends.size(), part, [&](std::size_t, std::size_t begin, std::size_t end_of_part) {
     for (std::size_t i = begin; i < end_of_part; ++i) {
       auto const index = static_cast<std::uint32_t>(i);
       std::uint64_t const end =
@@ -88,7 +86,6 @@ std::vector<double> ends_of_chains(std::size_t n, Parameters const& parameters) 
       ends[i] = static_cast<double>(end / 65536);
     }
   });
-  return ends;
 }
 
 }  // namespace
@@ -96,15 +93,7 @@ std::vector<double> ends_of_chains(std::size_t n, Parameters const& parameters) 
 template <class T>
 std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const n = input.in.extent(0);
-  std::vector<ExpectedField> fields(5);
-
-  auto const copied = [&] {
-    ExpectedField field = field_of("copied", n);
-    for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) field.value[i] = static_cast<double>(input.in(i));
-    });
-    return field;
-  };
+  auto const in = [&](std::size_t i) { return static_cast<double>(input.in(i)); };
   // Calls body(i, permutation of i), stepping through the permutation.
   auto const permuted = [&](auto const& body) {
     std::size_t const step = step_of_permutation(n);
@@ -117,46 +106,37 @@ std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> c
       }
     });
   };
-  auto const gathered = [&] {
-    ExpectedField field = field_of("gathered", n);
-    permuted([&](std::size_t i, std::size_t from) { field.value[i] = static_cast<double>(input.in(from)); });
-    return field;
-  };
-  auto const scattered = [&] {
-    ExpectedField field = field_of("scattered", n);
-    permuted([&](std::size_t i, std::size_t to) { field.value[to] = static_cast<double>(input.in(i)); });
-    return field;
-  };
-  auto const staged = [&] {
-    ExpectedField field = field_of("staged", n);
-    constexpr std::size_t tile = 1024;
-    auto const stride = static_cast<std::size_t>(input.parameters.spread);
-    static_assert(part % tile == 0);
-    for_blocks(n, part, [&](std::size_t, std::size_t first, std::size_t end) {
-      std::vector<std::size_t> places;
-      for (std::size_t begin = first; begin < end; begin += tile) {
-        std::size_t const count = std::min(tile, end - begin);
-        if (places.size() != count) places = places_after(input.parameters.rounds, count, stride);
-        for (std::size_t t = 0; t < count; ++t) {
-          field.value[begin + t] = static_cast<double>(input.in(begin + places[t]));
-        }
-      }
-    });
-    return field;
-  };
-  auto const diverged = [&] {
-    return ExpectedField{.name = "diverged", .shape = {n}, .value = ends_of_chains(n, input.parameters), .scale = {}};
-  };
 
+  // What writes the elements of each field.
+  using Values = std::vector<double>;
+  std::array<std::function<void(Values&)>, 5> const writers{
+      [&](Values& copied) {
+        for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end) {
+          for (std::size_t i = begin; i < end; ++i) copied[i] = in(i);
+        });
+      },
+      [&](Values& gathered) { permuted([&](std::size_t i, std::size_t from) { gathered[i] = in(from); }); },
+      [&](Values& scattered) { permuted([&](std::size_t i, std::size_t to) { scattered[to] = in(i); }); },
+      [&](Values& staged) {
+        constexpr std::size_t tile = 1024;
+        auto const stride = static_cast<std::size_t>(input.parameters.spread);
+        static_assert(part % tile == 0);
+        for_blocks(n, part, [&](std::size_t, std::size_t first, std::size_t end) {
+          std::vector<std::size_t> places;
+          for (std::size_t begin = first; begin < end; begin += tile) {
+            std::size_t const count = std::min(tile, end - begin);
+            if (places.size() != count) places = places_after(input.parameters.rounds, count, stride);
+            for (std::size_t t = 0; t < count; ++t) staged[begin + t] = in(begin + places[t]);
+          }
+        });
+      },
+      [&](Values& diverged) { end_chains(diverged, input.parameters); }};
   // The five fields are independent and made in parallel, because the first touch of their memory takes long.
-  for_blocks(fields.size(), 1, [&](std::size_t i, std::size_t, std::size_t) {
-    switch (i) {
-      case 0: fields[i] = copied(); break;
-      case 1: fields[i] = gathered(); break;
-      case 2: fields[i] = scattered(); break;
-      case 3: fields[i] = staged(); break;
-      default: fields[i] = diverged(); break;
-    }
+  std::vector<ExpectedField> fields(writers.size());
+  for_blocks(fields.size(), 1, [&](std::size_t f, std::size_t, std::size_t) {
+    std::string const name(Output<T, Kokkos::HostSpace>::names[f]);
+    fields[f] = {.name = name, .shape = {n}, .value = zeros(n), .scale = {}};
+    writers[f](fields[f].value);
   });
   return fields;
 }
