@@ -14,6 +14,7 @@
 
 #include <tessera/kernels/detail/launch/row_tiles.hpp>
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/one_field.hpp>
 
 namespace tessera::layouts {
 
@@ -26,12 +27,12 @@ using Over = Kokkos::View<T**, Layout, Memory, Kokkos::MemoryTraits<Kokkos::Unma
 /// - `L::padded(rows, cols, parameters)`: {rows, cols} of the places in memory, including places without an element;
 /// - `L::over<Memory>(data, padded, parameters)`: a View or similar, with `(row, col)` for each of these places.
 template <ExecutionSpace Exec, class T, class L>
-class FillPlan {
+class FillPlan : public OneField {
  public:
   FillPlan(Exec const&, InputOn<Layouts, Exec, T> const& input)
-      : parameters_(input.parameters),
-        elements_(input.a.size()),
-        padded_(L::padded(input.a.extent(0), input.a.extent(1), parameters_)),
+      : OneField(OutputOn<Layouts, Exec, T>::names[L::field], input.a.size() + count_of(padded(input)), sizeof(T), 0),
+        parameters_(input.parameters),
+        padded_(padded(input)),
         note_(order(input.a.extent(0), input.a.extent(1))) {}
 
   void operator()(Exec const& exec, InputOn<Layouts, Exec, T> const& input,
@@ -55,17 +56,14 @@ class FillPlan {
         });
   }
 
-  [[nodiscard]] std::vector<WrittenField> outputs() const {
-    return {{.field = std::string(OutputOn<Layouts, Exec, T>::names[L::field])}};
-  }
-  [[nodiscard]] Work work() const {
-    return {.bytes = static_cast<double>(elements_ + count_of(padded_)) * sizeof(T), .flops = 0};
-  }
   /// Returns the order of up to 16 places: the number, counted by rows, of the element that lies first, second ...; a
   /// dot is a place without an element.
   [[nodiscard]] std::string note() const { return note_; }
 
  private:
+  [[nodiscard]] static Shape padded(InputOn<Layouts, Exec, T> const& input) {
+    return L::padded(input.a.extent(0), input.a.extent(1), input.parameters);
+  }
   // Writes the elements' numbers through the layout into an array and reads the array from its first place on.
   [[nodiscard]] std::string order(std::size_t rows, std::size_t cols) const {
     std::size_t const places = count_of(padded_);
@@ -82,7 +80,6 @@ class FillPlan {
   }
 
   Parameters parameters_;
-  std::size_t elements_;
   Shape padded_;
   std::string note_;
 };

@@ -18,7 +18,7 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
-#include <tessera/table/app.hpp>
+#include <tessera/table/one_field.hpp>
 
 namespace tessera::memory_access {
 
@@ -114,14 +114,12 @@ template <class Place>
 }
 
 /// A Plan's report about itself: the field that it writes, its minimum work, and the model's prediction.
-class Told {
+class Told : public OneField {
  public:
-  /// \param field the field that the Plan writes \param bytes bytes of its minimum work
-  Told(Machine const& machine, char const* field, double bytes)
-      : machine_(machine), field_(field), bytes_(bytes), prediction_{.bytes = bytes, .passes = 1} {}
+  /// \param field the field that the Plan writes \param n its elements \param bytes least bytes for each of them
+  Told(Machine const& machine, char const* field, std::size_t n, double bytes)
+      : OneField(field, n, bytes, 0), machine_(machine), prediction_{.bytes = work().bytes, .passes = 1} {}
 
-  [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = field_}}; }
-  [[nodiscard]] Work work() const { return {.bytes = bytes_, .flops = 0}; }
   [[nodiscard]] Prediction prediction() const { return prediction_; }
   [[nodiscard]] std::string note() const { return note_; }
 
@@ -130,7 +128,7 @@ class Told {
   /// \param units units that a group touches at its worst access \param bytes bytes that memory moves in total
   void tell_units(double units, double bytes) {
     prediction_.bytes = bytes;
-    note_ = "model: " + text(bytes_ > 0 ? bytes / bytes_ : 1) + "x bytes, " + text(units) + " " +
+    note_ = "model: " + text(work().bytes > 0 ? bytes / work().bytes : 1) + "x bytes, " + text(units) + " " +
             std::string(machine_.unit) +
             (machine_.has_warps ? " per request" : " in " + std::to_string(machine_.together) + " accesses");
   }
@@ -153,16 +151,8 @@ class Told {
   }
 
   Machine machine_;
-  char const* field_;
-  double bytes_;
   Prediction prediction_;
   std::string note_;
 };
-
-/// Returns the bytes of n elements, times `times`.
-template <class T>
-[[nodiscard]] double bytes_of_elements(std::size_t n, double times) {
-  return times * static_cast<double>(n) * sizeof(T);
-}
 
 }  // namespace tessera::memory_access

@@ -36,8 +36,7 @@ template <ExecutionSpace Exec, class T>
 class OfPermutation : public Told {
  public:
   OfPermutation(Exec const& exec, char const* field, std::size_t n)
-      : Told(machine_of<Exec>(), field, bytes_of_elements<T>(n, 2) + bytes_of_elements<std::uint32_t>(n, 1)),
-        index_(permutation(exec, n)) {
+      : Told(machine_of<Exec>(), field, n, 2 * sizeof(T) + sizeof(std::uint32_t)), index_(permutation(exec, n)) {
     std::uint64_t const factor = permutation_factor(n);
     double const far = units_together(machine(), n, sizeof(T),
                                       [=](std::size_t i) { return static_cast<std::size_t>(i * factor % n); });

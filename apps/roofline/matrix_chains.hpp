@@ -3,7 +3,7 @@
 /// The Plan of the variants matrix_*: chains of products of small matrices on matrix units (tensor cores), in
 /// registers. As in multiply_add, a chain counts its own iterations, so its result shows whether all of them ran.
 
-#include "one_field.hpp"
+#include "chains.hpp"
 #include "problem.hpp"
 
 #include <tessera/collective/lane/matrix_unit.hpp>

@@ -29,7 +29,7 @@ struct Banks {
     using Tile = ScratchView<T*, Exec>;
 
     Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)
-        : Told(machine_of<Exec>(), "staged", bytes_of_elements<T>(input.in.extent(0), 2)),
+        : Told(machine_of<Exec>(), "staged", input.in.extent(0), 2 * sizeof(T)),
           threads_(kernels::team_size(exec, input.parameters.team)),
           league_(league_of(tiles_of(input.in.extent(0), bank_tile))),
           spread_(static_cast<int>(input.parameters.spread)),

@@ -16,7 +16,7 @@ struct Contiguous {
   class Plan : public Told {
    public:
     Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const& input)
-        : Told(machine_of<Exec>(), "copied", bytes_of_elements<T>(input.in.extent(0), 2)) {
+        : Told(machine_of<Exec>(), "copied", input.in.extent(0), 2 * sizeof(T)) {
       std::size_t const n = input.in.extent(0);
       double const units = units_together(machine(), n, sizeof(T), [](std::size_t i) { return i; });
       tell_units(units, moved_by(2 * units, n));

@@ -19,7 +19,7 @@ struct Divergence {
   class Plan : public Told {
    public:
     Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const& input)
-        : Told(machine_of<Exec>(), "diverged", bytes_of_elements<T>(input.in.extent(0), 1)),
+        : Told(machine_of<Exec>(), "diverged", input.in.extent(0), sizeof(T)),
           branch_(input.parameters.branch),
           branches_(static_cast<std::uint32_t>(input.parameters.branches)),
           iterations_(static_cast<int>(input.parameters.iterations)) {

@@ -19,7 +19,7 @@ struct Misaligned {
   class Plan : public Told {
    public:
     Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const& input)
-        : Told(machine_of<Exec>(), "copied", bytes_of_elements<T>(input.in.extent(0), 2)),
+        : Told(machine_of<Exec>(), "copied", input.in.extent(0), 2 * sizeof(T)),
           offset_(std::min(static_cast<std::size_t>(input.parameters.offset), input.in.extent(0))) {
       std::size_t const n = input.in.extent(0);
       double const units = units_together(machine(), n, sizeof(T), [&](std::size_t i) { return i + offset_; });

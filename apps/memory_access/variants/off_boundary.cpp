@@ -43,7 +43,7 @@ struct OffBoundary {
   class Plan : public Told {
    public:
     Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const& input)
-        : Told(machine_of<Exec>(), "copied", bytes_of_elements<T>(input.in.extent(0), 2)),
+        : Told(machine_of<Exec>(), "copied", input.in.extent(0), 2 * sizeof(T)),
           bytes_(input.in.extent(0) * sizeof(T)),
           shift_(std::min(static_cast<std::size_t>(input.parameters.bytes), bytes_)) {
       std::size_t const accesses = piece_bytes / width_at(shift_);

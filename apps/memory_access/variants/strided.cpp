@@ -25,7 +25,7 @@ struct Strided {
     static constexpr int tile = is_gpu<Exec> ? 1024 : 8192;
 
     Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)
-        : Told(machine_of<Exec>(), "copied", bytes_of_elements<T>(input.in.extent(0), 2)),
+        : Told(machine_of<Exec>(), "copied", input.in.extent(0), 2 * sizeof(T)),
           stride_(static_cast<std::size_t>(input.parameters.stride)),
           walk_(tiles_of(input.in.extent(0), stride_)),
           threads_(kernels::team_size(exec, input.parameters.team)),

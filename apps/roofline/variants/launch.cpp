@@ -1,10 +1,10 @@
 /// \file
 /// A launch that writes one element: the measured time is the time of one launch among many.
 
-#include "../one_field.hpp"
 #include "../problem.hpp"
 
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/one_field.hpp>
 
 namespace tessera::roofline {
 

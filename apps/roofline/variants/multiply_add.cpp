@@ -2,7 +2,7 @@
 /// Chains of multiply-adds in registers with almost no memory traffic, so the arithmetic units are the limit. A chain
 /// counts its own iterations, so its result shows whether all of them ran.
 
-#include "../one_field.hpp"
+#include "../chains.hpp"
 #include "../problem.hpp"
 
 #include <tessera/table/make_app.hpp>

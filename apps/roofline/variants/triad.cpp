@@ -1,10 +1,10 @@
 /// \file
 /// triad[i] = a[i] + s * b[i]: reads 2n elements and writes n.
 
-#include "../one_field.hpp"
 #include "../problem.hpp"
 
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/one_field.hpp>
 
 namespace tessera::roofline {
 

@@ -1,31 +1,15 @@
 #pragma once
 /// \file
-/// The base of a Plan that writes one field: it reports the field and the work.
+/// The base of a Plan that writes chains.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
-#include <tessera/core/info.hpp>
 #include <tessera/measure/roof_kernels.hpp>
-#include <tessera/table/app.hpp>
+#include <tessera/table/one_field.hpp>
 
 namespace tessera::roofline {
-
-class OneField {
- public:
-  /// \param n elements, each with this many bytes and operations
-  OneField(char const* field, std::size_t n, double bytes, double flops)
-      : field_(field), work_{.bytes = static_cast<double>(n) * bytes, .flops = static_cast<double>(n) * flops} {}
-
-  [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = field_}}; }
-  [[nodiscard]] Work work() const { return work_; }
-
- private:
-  char const* field_;
-  Work work_;
-};
 
 class Chains : public OneField {
  public:
