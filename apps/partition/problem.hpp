@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -43,9 +44,13 @@ struct Parameters {
   [[nodiscard]] std::size_t segments(std::size_t n) const {
     return segment == 0 ? 1 : n / segment + (n % segment != 0 ? 1 : 0);
   }
-  /// Returns whether there is at most one segment, for variants without segments.
-  [[nodiscard]] bool is_one_segment(std::size_t n) const { return segment == 0 || n <= segment; }
 };
+
+/// Throws Skip if there are several segments, for variants without segments.
+inline void require_one_segment(Parameters const& parameters, std::size_t n) {
+  if (parameters.segments(n) <= 1) return;
+  throw Skip("segments of " + std::to_string(parameters.segment) + " (the whole array is partitioned at once)");
+}
 
 /// Throws Skip for --right reversed, for variants that keep the right elements in order.
 inline void require_kept_order(Parameters const& parameters) {

@@ -22,16 +22,15 @@ namespace tessera::partition {
 template <ExecutionSpace Exec, class T, class Split, std::size_t runs>
 class RunsOnRanks {
  public:
-  /// \param n elements of all ranks
   /// \param label name of the variant
-  RunsOnRanks(Exec const& exec, InputOn<Partition, Exec, T> const& input, ranks::Part const& part, std::size_t n,
+  RunsOnRanks(Exec const& exec, InputOn<Partition, Exec, T> const& input, ranks::Part const& part,
               std::string const& label)
       : ranks_(part.ranks),
-        own_(part.ranks.block(n)),
+        own_(part.ranks.block(part.input[0][0])),
         split_(exec, own_.size(), LessThanPivot<T>(input.parameters.pivot), input.parameters.tile,
                input.parameters.team, label),
         values_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::values"), alone() ? 0 : own_.size()),
-        to_places_(exec, part.ranks, n, own_.size(), label),
+        to_places_(exec, part.ranks, part.input[0][0], own_.size(), label),
         own_lefts_(label + "::own_lefts") {}
 
   void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,

@@ -20,8 +20,9 @@ template <class Variant, ExecutionSpace Exec, class T, class Kernel>
 class WholeArrayPlan : public Kernel {
  public:
   WholeArrayPlan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
-      : Kernel(exec, length(input), LessThanPivot<T>(input.parameters.pivot), input.parameters.tile,
-               input.parameters.team, "tessera::partition::" + std::string(Variant::info.name)) {}
+      : Kernel((check(input), exec), input.in.extent(0), LessThanPivot<T>(input.parameters.pivot),
+               input.parameters.tile, input.parameters.team, "tessera::partition::" + std::string(Variant::info.name)) {
+  }
 
   void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
                   OutputOn<Partition, Exec, T> const& output) {
@@ -30,17 +31,13 @@ class WholeArrayPlan : public Kernel {
   }
 
  private:
-  [[nodiscard]] static std::size_t length(InputOn<Partition, Exec, T> const& input) {
-    if (!input.parameters.is_one_segment(input.in.extent(0))) {
-      throw Skip("segments of " + std::to_string(input.parameters.segment) +
-                 " (the whole array is partitioned at once)");
-    }
+  static void check(InputOn<Partition, Exec, T> const& input) {
+    require_one_segment(input.parameters, input.in.extent(0));
     if constexpr (requires { Variant::reversed; }) {
       if (!input.parameters.reversed) throw Skip("--right kept (it writes the right side in the reverse order)");
     } else if constexpr (!requires { Variant::left_alone; }) {
       require_kept_order(input.parameters);
     }
-    return input.in.extent(0);
   }
 };
 

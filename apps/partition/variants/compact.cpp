@@ -19,18 +19,14 @@ struct Compact {
   class Plan : public WholeArrayPlan<Compact, Exec, T, kernels::LookBackCompaction<Exec, T, LessThanPivot<T>>> {
    public:
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
-        : Plan::WholeArrayPlan(exec, one_segment(input)), work_(compaction_work<Exec, T>(exec, input)) {}
+        : Plan::WholeArrayPlan((expect_one_segment(input.parameters, input.in.extent(0)), exec), input),
+          work_(compaction_work<Exec, T>(exec, input)) {}
 
     [[nodiscard]] std::vector<WrittenField> outputs() const { return left_part(0); }
     // The constructor counts the left elements; it is not timed.
     [[nodiscard]] Work work() const { return {.bytes = work_.bytes + sizeof(std::int64_t), .flops = work_.flops}; }
 
    private:
-    [[nodiscard]] static InputOn<Partition, Exec, T> const& one_segment(InputOn<Partition, Exec, T> const& input) {
-      expect_one_segment(input.parameters, input.in.extent(0));
-      return input;
-    }
-
     Work work_;
   };
 };

@@ -6,8 +6,6 @@
 /// Example, left is < 5, 2 ranks: 3 7 1 | 8 9 2 -> 3 1 7 | 2 8 9, with 2 and 1 left elements: the second rank's left
 /// element goes to place 2, the first rank's right element to place 3. Result: 3 1 2 | 7 8 9.
 
-#include <cstddef>
-#include <string>
 #include <type_traits>
 
 #include "../problem.hpp"
@@ -29,20 +27,11 @@ struct Distributed {
                                    kernels::ReduceThenScatter<Exec, T, LessThanPivot<T>>>;
 
   template <ExecutionSpace Exec, class T>
-  class Plan : public RunsOnRanks<Exec, T, Split<Exec, T>, 2> {
-   public:
+  struct Plan : RunsOnRanks<Exec, T, Split<Exec, T>, 2> {
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input, ranks::Part const& part)
-        : Plan::RunsOnRanks(exec, input, part, length(input.parameters, part), "tessera::partition::distributed") {}
-
-   private:
-    [[nodiscard]] static std::size_t length(Parameters const& parameters, ranks::Part const& part) {
-      require_kept_order(parameters);
-      std::size_t const n = part.input[0][0];
-      if (!parameters.is_one_segment(n)) {
-        throw Skip("segments of " + std::to_string(parameters.segment) + " (the whole array is partitioned at once)");
-      }
-      return n;
-    }
+        : Plan::RunsOnRanks(
+              (require_kept_order(input.parameters), require_one_segment(input.parameters, part.input[0][0]), exec),
+              input, part, "tessera::partition::distributed") {}
   };
 };
 

@@ -30,7 +30,7 @@ struct DistributedCompact {
   class Plan : public RunsOnRanks<Exec, T, kernels::LookBackCompaction<Exec, T, LessThanPivot<T>>, 1> {
    public:
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input, ranks::Part const& part)
-        : Plan::RunsOnRanks(exec, input, part, length(input.parameters, part),
+        : Plan::RunsOnRanks((expect_one_segment(input.parameters, part.input[0][0]), exec), input, part,
                             "tessera::partition::distributed_compact"),
           work_(compaction_work<Exec, T>(exec, input)) {}
 
@@ -41,11 +41,6 @@ struct DistributedCompact {
     }
 
    private:
-    [[nodiscard]] static std::size_t length(Parameters const& parameters, ranks::Part const& part) {
-      expect_one_segment(parameters, part.input[0][0]);
-      return part.input[0][0];
-    }
-
     Work work_;
   };
 };

@@ -38,8 +38,7 @@ template <ExecutionSpace Exec, class T>
 class CubPlan {
  public:
   CubPlan(Exec const& exec, InputOn<Partition, Exec, T> const& input) {
-    if (!input.parameters.is_one_segment(input.in.extent(0)))
-      throw Skip("compared is the partition of the whole array");
+    partition::require_one_segment(input.parameters, input.in.extent(0));
     workspace_ = workspace_of([&](void* memory, std::size_t& bytes) {
       return divide(memory, bytes, input, static_cast<T*>(nullptr), static_cast<std::int64_t*>(nullptr), exec);
     });
