@@ -39,7 +39,7 @@ struct Distributed {
                   : input.parameters.axis == Axis::all ? 1
                                                        : input.x.extent(1)),
           softmax_(chosen(exec, input, ranks_ > 1)),
-          host_("tessera::softmax::distributed::sums", most_sums()),
+          host_("tessera::softmax::distributed::sums", groups_ * most_chunks()),
           of_ranks_(part.ranks, input.parameters.axis == Axis::rows ? 0 : groups_) {}
 
     void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& input,
@@ -48,31 +48,23 @@ struct Distributed {
       auto const y = groups_of(output.y, input.parameters);
       std::visit(
           [&]<class Kernel>(Kernel const& softmax) {
-            if constexpr (std::is_same_v<Kernel, Rows>) {
-              softmax(exec, x, y);
-            } else if (ranks_ == 1) {  // nothing to merge on the host
-              softmax(exec, x, y);
-            } else if (x.size() == 0) {  // nothing to write, nothing to send
-              std::ranges::fill(of_ranks_.values(), Sum{});
-              of_ranks_.reduce();
-            } else {
-              softmax(exec, x, y, [&](auto const& sums) { merge(exec, sums); });
+            if constexpr (!std::is_same_v<Kernel, Rows>) {
+              if (ranks_ > 1) {
+                if (x.size() > 0) return softmax(exec, x, y, [&](auto const& sums) { merge(exec, sums); });
+                std::ranges::fill(of_ranks_.values(), Sum{});  // nothing to write, nothing to send
+                return of_ranks_.reduce();
+              }
             }
+            softmax(exec, x, y);  // nothing to merge on the host
           },
           softmax_);
     }
 
     /// Counts the kernel's own steps; on several ranks also the merges of a rank's chunks (a tree) and of the ranks.
     [[nodiscard]] double rounding_steps() const {
-      return std::visit(
-          [&]<class Kernel>(Kernel const& softmax) {
-            double merges = 0;
-            if constexpr (!std::is_same_v<Kernel, Rows>) {
-              if (ranks_ > 1) merges = std::bit_width(static_cast<unsigned>(softmax.most_chunks())) + ranks_;
-            }
-            return softmax.rounding_steps() + Merge::rounding_steps * merges;
-          },
-          softmax_);
+      double const of_kernel = std::visit([](auto const& softmax) { return softmax.rounding_steps(); }, softmax_);
+      if (ranks_ == 1 || std::holds_alternative<Rows>(softmax_)) return of_kernel;
+      return of_kernel + Merge::rounding_steps * (std::bit_width(most_chunks()) + ranks_);
     }
 
    private:
@@ -118,15 +110,12 @@ struct Distributed {
       Kokkos::deep_copy(exec, sums, host);
     }
 
-    // Returns the number of sums that the kernel has in memory, for all chunks.
-    [[nodiscard]] std::size_t most_sums() const {
+    // Returns the number of chunks whose sums the kernel has in memory.
+    [[nodiscard]] std::size_t most_chunks() const {
       return std::visit(
-          [&]<class Kernel>(Kernel const& softmax) -> std::size_t {
-            if constexpr (std::is_same_v<Kernel, Rows>) {
-              return 0;
-            } else {
-              return groups_ * static_cast<std::size_t>(softmax.most_chunks());
-            }
+          []<class Kernel>(Kernel const& softmax) -> std::size_t {
+            if constexpr (!std::is_same_v<Kernel, Rows>) return static_cast<std::size_t>(softmax.most_chunks());
+            return 0;
           },
           softmax_);
     }
