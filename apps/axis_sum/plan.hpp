@@ -21,10 +21,7 @@ class SumPlan : public Kernel {
   [[nodiscard]] std::string note() const
     requires(Variant::in_chunks)
   {
-    int const chunks = this->chunks();
-    std::string const count = std::to_string(chunks) + (chunks == 1 ? " chunk" : " chunks");
-    if (axis == 1) return count + " per row";
-    return count + (chunks == 1 ? " of rows: 1 launch" : " of rows: 2 launches");
+    return note_of_chunks(this->chunks(), axis == 0);
   }
 };
 

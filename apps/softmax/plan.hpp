@@ -7,6 +7,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/problem.hpp>
+#include <tessera/table/kernel_plan.hpp>
 
 namespace tessera::softmax {
 
@@ -20,6 +21,12 @@ class SoftmaxPlan : public Kernel {
 
   void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& input, OutputOn<Softmax, Exec, T> const& output) {
     Kernel::operator()(exec, groups_of(input.x, input.parameters), groups_of(output.y, input.parameters));
+  }
+
+  [[nodiscard]] std::string note() const
+    requires requires(Kernel const& kernel) { kernel.chunks(); }
+  {
+    return note_of_chunks(this->chunks(), axis == Axis::cols);
   }
 
  private:

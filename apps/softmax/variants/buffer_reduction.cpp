@@ -17,14 +17,7 @@ struct BufferReduction {
       .summary = "several teams per row, the results of their chunks in memory: 2 launches"};
 
   template <ExecutionSpace Exec, std::floating_point T>
-  struct Plan : SoftmaxPlan<BufferReduction, Axis::rows, Exec, T, kernels::SplitRowSoftmax<Exec, T>> {
-    using Plan::SoftmaxPlan::SoftmaxPlan;
-
-    [[nodiscard]] std::string note() const {
-      int const chunks = this->chunks();
-      return std::to_string(chunks) + (chunks == 1 ? " chunk per row" : " chunks per row");
-    }
-  };
+  using Plan = SoftmaxPlan<BufferReduction, Axis::rows, Exec, T, kernels::SplitRowSoftmax<Exec, T>>;
 };
 
 VariantRows buffer_reduction() { return rows<Softmax, BufferReduction>(); }

@@ -15,14 +15,7 @@ struct Columns {
       .name = "columns", .level = Level::team, .summary = "columns in chunks of rows, folded in their order"};
 
   template <ExecutionSpace Exec, std::floating_point T>
-  struct Plan : SoftmaxPlan<Columns, Axis::cols, Exec, T, kernels::ColumnSoftmax<Exec, T>> {
-    using Plan::SoftmaxPlan::SoftmaxPlan;
-
-    [[nodiscard]] std::string note() const {
-      int const chunks = this->chunks();
-      return std::to_string(chunks) + (chunks == 1 ? " chunk of rows: 1 launch" : " chunks of rows: 2 launches");
-    }
-  };
+  using Plan = SoftmaxPlan<Columns, Axis::cols, Exec, T, kernels::ColumnSoftmax<Exec, T>>;
 };
 
 VariantRows columns() { return rows<Softmax, Columns>(); }
