@@ -44,12 +44,20 @@
 
 namespace tessera::softmax {
 
+/// A sum with the members of verify::ExactSum.
+struct PlainSum {
+  double sum = 0;
+  void add(double value) { sum += value; }
+  void merge(PlainSum const& other) { sum += other.sum; }
+  [[nodiscard]] double value() const { return sum; }
+};
+
 /// What is known of a group while its elements pass by; a double run's sum is exact.
 template <class T>
 struct GroupSums {
   double max = -std::numeric_limits<double>::infinity();
   bool has_nan = false;
-  std::conditional_t<std::is_same_v<T, double>, verify::ExactSum, double> sum{};
+  std::conditional_t<std::is_same_v<T, double>, verify::ExactSum, PlainSum> sum;
   double weighted = 0;  // sum e_j |d_j|
   double ones = 0;      // elements that are the maximum
   double rest = 0;      // sum of the others' e_j
@@ -72,11 +80,7 @@ struct GroupSums {
 
   void add(double x) {
     double const e = exponential(x);
-    if constexpr (std::is_same_v<T, double>) {
-      sum.add(e);
-    } else {
-      sum += e;
-    }
+    sum.add(e);
     if (e > 0) weighted += e * (max - x);
     if (x == max) {
       ++ones;
@@ -96,11 +100,7 @@ struct GroupSums {
   }
   /// And what they have added, relative to the same maximum.
   void add(GroupSums const& other) {
-    if constexpr (std::is_same_v<T, double>) {
-      sum.merge(other.sum);
-    } else {
-      sum += other.sum;
-    }
+    sum.merge(other.sum);
     weighted += other.weighted;
     ones += other.ones;
     rest += other.rest;
@@ -110,14 +110,6 @@ struct GroupSums {
   [[nodiscard]] bool is_exact() const {
     double const unit = unit_roundoff(dtype_of<T>);
     return ones * unit <= 1 && rest <= 0x1p-24 * unit;
-  }
-
-  [[nodiscard]] double total() const {
-    if constexpr (std::is_same_v<T, double>) {
-      return sum.value();
-    } else {
-      return sum;
-    }
   }
 };
 
@@ -193,7 +185,7 @@ std::vector<ExpectedField> of_rows(Softmax::Input<T, Kokkos::HostSpace> const& i
       y.value[i] = std::numeric_limits<double>::quiet_NaN();
       return;
     }
-    double const total = group.total();
+    double const total = group.sum.value();
     double const value = group.exponential(x) / total;
     double const distance = value > 0 ? group.max - x : 0;
     y.value[i] = value;
