@@ -3,7 +3,6 @@
 /// The three operations as segment rules, and the Plan of a variant that applies them.
 
 #include <array>
-#include <type_traits>
 
 #include "problem.hpp"
 

@@ -3,7 +3,6 @@
 /// copied, so that nothing may differ: the scales are empty.
 
 #include <algorithm>
-#include <utility>
 
 #include "problem.hpp"
 

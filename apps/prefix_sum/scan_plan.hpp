@@ -3,7 +3,6 @@
 /// From run-time parameters to the type of a scan: every variant is written once, for any ScanElements, and this header
 /// chooses the ScanElements.
 
-#include <cstddef>
 #include <string>
 #include <variant>
 #include <vector>

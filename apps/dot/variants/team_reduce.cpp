@@ -1,8 +1,6 @@
 /// \file
 /// Kokkos' own hierarchy: a reduction over each team's chunk, nested in a reduction over the league.
 
-#include <cmath>
-
 #include "../problem.hpp"
 
 #include <tessera/kernels/detail/launch/chunks.hpp>

@@ -4,8 +4,6 @@
 /// one step to read with a stride of 1, and 32 steps with a stride of 32 (bank conflicts). Lanes that read the same
 /// word (stride 0) get it together. Global memory is read and written in order.
 
-#include <utility>
-
 #include "../model.hpp"
 #include "../problem.hpp"
 

@@ -7,7 +7,6 @@
 /// Example, left is < 5, 2 ranks: 3 7 1 | 8 9 2 -> 3 1 | 2, with 2 and 1 left elements: the second rank's left element
 /// goes to place 2, which the first rank owns. Result: 3 1 2 | nothing.
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
