@@ -15,7 +15,6 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/segment_shape.hpp>
-#include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/halo.hpp>
 

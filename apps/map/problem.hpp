@@ -11,7 +11,6 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/single_array.hpp>
-#include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::map {

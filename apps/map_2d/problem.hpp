@@ -10,7 +10,6 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_problem.hpp>
 #include <tessera/core/parameters.hpp>
-#include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::map_2d {

@@ -14,7 +14,6 @@
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/single_array.hpp>
-#include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::map_3d {

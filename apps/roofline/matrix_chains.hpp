@@ -9,7 +9,6 @@
 #include <tessera/collective/lane/matrix_unit.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/kernels/detail/gemm/matrix_units.hpp>
-#include <tessera/table/app.hpp>
 
 namespace tessera::roofline {
 

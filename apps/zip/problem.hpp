@@ -11,7 +11,6 @@
 #include <tessera/core/pair_problem.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/per_element.hpp>
-#include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::zip {

@@ -8,7 +8,6 @@
 
 #include "../butterfly_rules.hpp"
 
-#include <tessera/collective/pack.hpp>
 #include <tessera/kernels/segments.hpp>
 #include <tessera/table/make_app.hpp>
 
