@@ -46,24 +46,14 @@ struct AxisSum : MatrixProblem<Parameters> {
   template <class T, class Memory>
   using Output = SingleOutput<T*, Memory>;
 
-  /// Exact: positive whole numbers, dense in short sums and sparse in long ones. 16-bit floats have signs, so that
-  /// their sum is small (core/balanced.hpp).
+  /// Exact: the terms of core/balanced.hpp.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
     if (draw.data != DataKind::exact) return drawn<T>(draw);
     std::size_t const cols = draw.shapes->at(0)[1];
     std::size_t const row = draw.index / cols;
     std::size_t const col = draw.index % cols;
-    bool const along_rows = parameters.axis == 1;
-    std::size_t const line = along_rows ? row : col;
-    std::size_t const position = along_rows ? col : row;
-    Sparsity const sparsity = Sparsity::of(draw.terms);
-    if constexpr (ShortFloat<T>) {
-      BalancedTerm const term = balanced_term(draw.terms, position);
-      if (term.remainder) return T(balance_remainder(draw.seed, line));
-      return T(term.sign * static_cast<int>(sparsity.value(draw.seed, draw.field, line, term.of)));
-    }
-    return static_cast<T>(sparsity.value(draw.seed, draw.field, line, position));
+    return parameters.axis == 1 ? exact_term<T>(draw, row, col) : exact_term<T>(draw, col, row);
   }
 
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const& parameters) {

@@ -73,18 +73,13 @@ struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
     }
   }
 
-  /// Exact: a is positive and sparse, as a long sum requires, and b has 16 bits. With 16-bit floats a has signs, so
-  /// that the sum is small (core/balanced.hpp), and b has 5 bits; if b were larger, triad's sum would round a away.
+  /// Exact: a has the terms of core/balanced.hpp, and b 16 bits. With 16-bit floats b has 5 bits; if b were larger,
+  /// triad's sum would round a away.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
     if (draw.data != DataKind::exact) return drawn<T>(draw);
     if (draw.field == 1) return whole_value<T>(draw, ShortFloat<T> ? 5 : 16);
-    if constexpr (ShortFloat<T>) {
-      BalancedTerm const term = balanced_term(draw.terms, draw.index);
-      if (term.remainder) return T(balance_remainder(draw.seed, 0));
-      return T(term.sign * static_cast<int>(Sparsity::of(draw.terms).value(draw.seed, draw.field, 0, term.of)));
-    }
-    return static_cast<T>(Sparsity::of(draw.terms).value(draw.seed, draw.field, 0, draw.index));
+    return exact_term<T>(draw, 0, draw.index);
   }
   /// Returns the number of terms of the sum.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) {

@@ -41,4 +41,17 @@ struct BalancedTerm {
   return 1 + random_bits(seed + 2, 0, line) % 64;
 }
 
+/// Returns term `position` of sum number `line`, for exact data: positive whole numbers, dense in short sums and sparse
+/// in long ones. 16-bit floats have signs, so that their sum is small.
+template <class T>
+[[nodiscard]] constexpr T exact_term(Draw const& draw, std::uint64_t line, std::uint64_t position) {
+  Sparsity const sparsity = Sparsity::of(draw.terms);
+  if constexpr (ShortFloat<T>) {
+    BalancedTerm const term = balanced_term(draw.terms, position);
+    if (term.remainder) return T(balance_remainder(draw.seed, line));
+    return T(term.sign * static_cast<int>(sparsity.value(draw.seed, draw.field, line, term.of)));
+  }
+  return static_cast<T>(sparsity.value(draw.seed, draw.field, line, position));
+}
+
 }  // namespace tessera
