@@ -2,8 +2,8 @@
 /// The extremes of the whole array in two launches: teams fold their chunks, then every team folds the teams' results,
 /// which a cache holds, and writes its part of the output.
 
-#include <optional>
 #include <string>
+#include <variant>
 
 #include "../butterfly_rules.hpp"
 #include "../fold_broadcast.hpp"
@@ -20,9 +20,20 @@ struct ReduceBroadcast {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    Plan(Exec const& exec, InputOn<Butterfly, Exec, T> const& input) {
-      std::size_t const n = input.in.extent(0);
-      Butterfly::Parameters const& parameters = input.parameters;
+    Plan(Exec const& exec, InputOn<Butterfly, Exec, T> const& input)
+        : fold_(chosen(exec, input.in.extent(0), input.parameters)) {}
+
+    void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
+                    OutputOn<Butterfly, Exec, T> const& output) const {
+      std::visit([&](auto const& fold) { fold(exec, input.in, output.out); }, fold_);
+    }
+
+   private:
+    using Max = FoldBroadcast<Exec, MaxRule<T>>;
+    using MinMax = FoldBroadcast<Exec, MinMaxRule<T>>;
+
+    [[nodiscard]] static std::variant<Max, MinMax> chosen(Exec const& exec, std::size_t n,
+                                                          Parameters const& parameters) {
       if (parameters.op == ButterflyOp::pair_swap) {
         throw Skip("op pair_swap (pairs have nothing to reduce); use --variant lanes or pack_swap");
       }
@@ -30,27 +41,12 @@ struct ReduceBroadcast {
         throw Skip("segment " + std::to_string(parameters.segment) +
                    " (this reduces whole arrays: --segment 0); use --variant lanes or scratch");
       }
-      if (parameters.op == ButterflyOp::max) {
-        max_.emplace(exec, n, parameters.team, label);
-      } else {
-        minmax_.emplace(exec, n, parameters.team, label);
-      }
+      char const* const label = "tessera::butterfly::reduce_broadcast";
+      if (parameters.op == ButterflyOp::max) return Max(exec, n, parameters.team, label);
+      return MinMax(exec, n, parameters.team, label);
     }
 
-    void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
-                    OutputOn<Butterfly, Exec, T> const& output) const {
-      if (max_) {
-        (*max_)(exec, input.in, output.out);
-      } else {
-        (*minmax_)(exec, input.in, output.out);
-      }
-    }
-
-   private:
-    static constexpr char const* label = "tessera::butterfly::reduce_broadcast";
-
-    std::optional<FoldBroadcast<Exec, MaxRule<T>>> max_;
-    std::optional<FoldBroadcast<Exec, MinMaxRule<T>>> minmax_;
+    std::variant<Max, MinMax> fold_;
   };
 };
 

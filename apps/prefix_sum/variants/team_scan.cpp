@@ -50,21 +50,13 @@ struct TeamScanTile : kernels::TileScanInScratch {
   }
 };
 
-template <class Exec, class T, class Op>
-struct KokkosTeamScan : kernels::TwoLevelScan<Exec, T, Op, TeamScanTile> {
-  using kernels::TwoLevelScan<Exec, T, Op, TeamScanTile>::TwoLevelScan;
-};
-
-// Segments need an operator that does not commute.
-template <class Exec, class T, class Op>
-struct KokkosTeamScan<Exec, T, collective::SegmentedOperator<T, Op>> {
-  using Elements = kernels::ScanElements<T, collective::SegmentedOperator<T, Op>>;
-
-  KokkosTeamScan(Exec const&, std::size_t, Elements const&, std::int64_t, std::int64_t, std::string const&) {
+// Takes the place of a scan of segments, which need an operator that does not commute.
+struct NoSegments {
+  template <class... Arguments>
+  explicit NoSegments(Arguments const&...) {
     throw Skip("segments (Kokkos' scan of a team joins threads in any order; segments need theirs)");
   }
-  template <class In, class Out>
-  void operator()(Exec const&, In const&, Out const&) const {}
+  void operator()(auto const&...) const {}
   [[nodiscard]] static double rounding_steps() { return 0; }
   [[nodiscard]] static std::string note() { return {}; }
 };
@@ -74,7 +66,8 @@ struct TeamScan {
                                     .level = Level::team,
                                     .summary = "tiles scanned in scratch by Kokkos' scan of a team, then their totals"};
   template <class Exec, class T, class Op>
-  using Scan = KokkosTeamScan<Exec, T, Op>;
+  using Scan = std::conditional_t<kernels::ScanElements<T, Op>::commutative,
+                                  kernels::TwoLevelScan<Exec, T, Op, TeamScanTile>, NoSegments>;
   template <ExecutionSpace Exec, class T>
   using Plan = ScanPlan<TeamScan, Exec, T>;
 };
