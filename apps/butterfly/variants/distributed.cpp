@@ -68,9 +68,6 @@ struct Distributed {
       .summary = "segments split over the ranks, cut ones on each; with --segment 0 folds are merged"};
   static constexpr char const* label = "tessera::butterfly::distributed::apply";
 
-  template <class Exec, class Rule>
-  using OnSegments = kernels::SegmentKernel<Exec, Rule>;
-
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
@@ -83,8 +80,10 @@ struct Distributed {
     }
 
    private:
-    using Segments = ranks::SegmentPlanOnRanks<Butterfly, Distributed, Exec, T, OnSegments<Exec, PairSwapRule<T>>,
-                                               OnSegments<Exec, MaxRule<T>>, OnSegments<Exec, MinMaxRule<T>>>;
+    using Segments =
+        ranks::SegmentPlanOnRanks<Butterfly, Distributed, Exec, T, kernels::SegmentKernel<Exec, PairSwapRule<T>>,
+                                  kernels::SegmentKernel<Exec, MaxRule<T>>,
+                                  kernels::SegmentKernel<Exec, MinMaxRule<T>>>;
     using Max = OneSegmentOnRanks<Exec, T, MaxRule<T>>;
     using MinMax = OneSegmentOnRanks<Exec, T, MinMaxRule<T>>;
     using Way = std::variant<Segments, Max, MinMax>;

@@ -38,25 +38,11 @@ struct OfGivenHead : collective::FoldsNothing<typename Rule::Element> {
   }
 };
 
-struct Distributed {
-  static constexpr VariantInfo info{
-      .name = "distributed",
-      .level = Level::ranks,
-      .summary = "segments split over the ranks, cut ones on each; with --segment 0 all get the head"};
-  static constexpr char const* label = "tessera::lane_broadcast::distributed::apply";
-
-  template <class Exec, class Rule>
-  using OnSegments = kernels::SegmentKernel<Exec, Rule>;
-
-  template <ExecutionSpace Exec, class T>
-  class Plan;
-};
-
 /// The plan if the array of all ranks is one segment.
 template <ExecutionSpace Exec, class T, class Rule>
 class OneSegmentOnRanks {
   using Memory = typename Exec::memory_space;
-  using Kernel = Distributed::OnSegments<Exec, OfGivenHead<Rule>>;
+  using Kernel = kernels::SegmentKernel<Exec, OfGivenHead<Rule>>;
   static constexpr bool looks_behind = Rule::neighbour == collective::Neighbour::next;
   static constexpr std::size_t reach = Rule::reach;
 
@@ -112,7 +98,8 @@ class OneSegmentOnRanks {
   [[nodiscard]] Kernel kernel(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input, std::size_t n) const {
     OfGivenHead<Rule> rule;
     rule.head = head_.data();
-    return Kernel(exec, {.n = n, .segment = 0, .team = input.parameters.team}, Distributed::label, rule);
+    return Kernel(exec, {.n = n, .segment = 0, .team = input.parameters.team},
+                  "tessera::lane_broadcast::distributed::apply", rule);
   }
   [[nodiscard]] Head head_of_array() const {
     Head own{};
@@ -137,40 +124,50 @@ class OneSegmentOnRanks {
   Kernel last_;
 };
 
-template <ExecutionSpace Exec, class T>
-class Distributed::Plan {
- public:
-  Plan(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input, ranks::Part const& part)
-      : op_(input.parameters.op), way_(chosen(exec, input, part)) {}
+struct Distributed {
+  static constexpr VariantInfo info{
+      .name = "distributed",
+      .level = Level::ranks,
+      .summary = "segments split over the ranks, cut ones on each; with --segment 0 all get the head"};
+  static constexpr char const* label = "tessera::lane_broadcast::distributed::apply";
 
-  void operator()(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input,
-                  OutputOn<LaneBroadcast, Exec, T> const& output) const {
-    std::visit([&](auto const& way) { way(exec, input, output); }, way_);
-  }
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input, ranks::Part const& part)
+        : op_(input.parameters.op), way_(chosen(exec, input, part)) {}
 
-  /// The same as in BroadcastPlan.
-  [[nodiscard]] double rounding_steps() const { return std::array<int, 3>{3, 0, 4}[static_cast<std::size_t>(op_)]; }
-
- private:
-  using Segments = ranks::SegmentPlanOnRanks<LaneBroadcast, Distributed, Exec, T, OnSegments<Exec, BasicRule<T>>,
-                                             OnSegments<Exec, ConditionalRule<T>>, OnSegments<Exec, ShuffleRule<T>>>;
-  using Basic = OneSegmentOnRanks<Exec, T, BasicRule<T>>;
-  using Conditional = OneSegmentOnRanks<Exec, T, ConditionalRule<T>>;
-  using Shuffle = OneSegmentOnRanks<Exec, T, ShuffleRule<T>>;
-  using Way = std::variant<Segments, Basic, Conditional, Shuffle>;
-
-  [[nodiscard]] static Way chosen(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input,
-                                  ranks::Part const& part) {
-    if (input.parameters.segment > 0) return Way(std::in_place_type<Segments>, exec, input, part);
-    switch (input.parameters.op) {
-      case BroadcastOp::conditional: return Way(std::in_place_type<Conditional>, exec, input, part);
-      case BroadcastOp::shuffle: return Way(std::in_place_type<Shuffle>, exec, input, part);
-      default: return Way(std::in_place_type<Basic>, exec, input, part);
+    void operator()(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input,
+                    OutputOn<LaneBroadcast, Exec, T> const& output) const {
+      std::visit([&](auto const& way) { way(exec, input, output); }, way_);
     }
-  }
 
-  BroadcastOp op_;
-  Way way_;
+    /// The same as in BroadcastPlan.
+    [[nodiscard]] double rounding_steps() const { return std::array<int, 3>{3, 0, 4}[static_cast<std::size_t>(op_)]; }
+
+   private:
+    using Segments =
+        ranks::SegmentPlanOnRanks<LaneBroadcast, Distributed, Exec, T, kernels::SegmentKernel<Exec, BasicRule<T>>,
+                                  kernels::SegmentKernel<Exec, ConditionalRule<T>>,
+                                  kernels::SegmentKernel<Exec, ShuffleRule<T>>>;
+    using Basic = OneSegmentOnRanks<Exec, T, BasicRule<T>>;
+    using Conditional = OneSegmentOnRanks<Exec, T, ConditionalRule<T>>;
+    using Shuffle = OneSegmentOnRanks<Exec, T, ShuffleRule<T>>;
+    using Way = std::variant<Segments, Basic, Conditional, Shuffle>;
+
+    [[nodiscard]] static Way chosen(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input,
+                                    ranks::Part const& part) {
+      if (input.parameters.segment > 0) return Way(std::in_place_type<Segments>, exec, input, part);
+      switch (input.parameters.op) {
+        case BroadcastOp::conditional: return Way(std::in_place_type<Conditional>, exec, input, part);
+        case BroadcastOp::shuffle: return Way(std::in_place_type<Shuffle>, exec, input, part);
+        default: return Way(std::in_place_type<Basic>, exec, input, part);
+      }
+    }
+
+    BroadcastOp op_;
+    Way way_;
+  };
 };
 
 VariantRows distributed() { return rows<LaneBroadcast, Distributed>(); }

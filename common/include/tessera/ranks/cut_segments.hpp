@@ -150,10 +150,6 @@ class SegmentPlanOnRanks {
         kernels_);
   }
 
- protected:
-  /// Returns the index of the operation.
-  [[nodiscard]] std::size_t op() const { return kernels_.index(); }
-
  private:
   // A kernel for the complete segments and one for the strip.
   using AnyKernels = std::variant<std::pair<Kernels, Kernels>...>;
