@@ -11,9 +11,9 @@
 #include "problem.hpp"
 
 #include <tessera/collective/operators.hpp>
-#include <tessera/core/problem.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/kernels/detail/launch/chunks.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::dot {
 

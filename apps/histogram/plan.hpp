@@ -6,8 +6,8 @@
 
 #include "problem.hpp"
 
-#include <tessera/core/problem.hpp>
-#include <tessera/core/spaces.hpp>
+#include <tessera/table/shared_plan.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::histogram {
 

@@ -10,8 +10,8 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/segment_rule.hpp>
 #include <tessera/core/segment_shape.hpp>
-#include <tessera/core/spaces.hpp>
 #include <tessera/kernels/segments.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::lane_broadcast {
 

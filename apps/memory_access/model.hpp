@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include <tessera/core/info.hpp>
-#include <tessera/core/spaces.hpp>
+#include "problem.hpp"
+
 #include <tessera/core/tiles.hpp>
-#include <tessera/core/types.hpp>
+#include <tessera/table/make_app.hpp>
 #include <tessera/table/one_field.hpp>
 
 namespace tessera::memory_access {

@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "model.hpp"
-#include "problem.hpp"
 
 namespace tessera::memory_access {
 

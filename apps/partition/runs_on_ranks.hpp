@@ -2,8 +2,6 @@
 /// \file
 /// Splits each rank's block into runs, which go to the ranks that own their places (ranks/runs_to_places.hpp).
 
-#include <Kokkos_Core.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,9 +9,8 @@
 #include "predicate.hpp"
 #include "problem.hpp"
 
-#include <tessera/core/problem.hpp>
-#include <tessera/ranks/part.hpp>
 #include <tessera/ranks/runs_to_places.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
 

@@ -7,9 +7,7 @@
 #include "predicate.hpp"
 #include "problem.hpp"
 
-#include <tessera/core/problem.hpp>
-#include <tessera/core/spaces.hpp>
-#include <tessera/core/types.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
 

@@ -10,10 +10,8 @@
 #include "problem.hpp"
 
 #include <tessera/collective/operators.hpp>
-#include <tessera/core/problem.hpp>
-#include <tessera/core/spaces.hpp>
 #include <tessera/kernels/detail/scan/scan_elements.hpp>
-#include <tessera/table/app.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
 

@@ -6,7 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "problem.hpp"
+
 #include <tessera/measure/roof_kernels.hpp>
+#include <tessera/table/make_app.hpp>
 #include <tessera/table/one_field.hpp>
 
 namespace tessera::roofline {

@@ -4,10 +4,8 @@
 /// registers. As in multiply_add, a chain counts its own iterations, so its result shows whether all of them ran.
 
 #include "chains.hpp"
-#include "problem.hpp"
 
 #include <tessera/collective/lane/matrix_unit.hpp>
-#include <tessera/core/problem.hpp>
 #include <tessera/kernels/detail/gemm/matrix_units.hpp>
 
 namespace tessera::roofline {

@@ -10,10 +10,10 @@
 #include "problem.hpp"
 
 #include <tessera/collective/operators.hpp>
-#include <tessera/core/problem.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
 

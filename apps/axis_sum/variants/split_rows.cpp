@@ -6,7 +6,6 @@
 #include "../plan.hpp"
 
 #include <tessera/kernels/sum_rows.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::axis_sum {
 

@@ -2,11 +2,9 @@
 /// A team for each sum; its threads' sums are folded half onto half in scratch (collective/team/fold_halves.hpp). The
 /// plan is tree_plan.hpp.
 
-#include "../problem.hpp"
 #include "../tree_plan.hpp"
 
 #include <tessera/collective/team/fold_halves.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::axis_sum {
 

@@ -3,11 +3,9 @@
 /// writes to places that it also reads: it reads into a register, waits at a barrier, writes, and waits again
 /// (collective/team/fold_pairs.hpp).
 
-#include "../problem.hpp"
 #include "../tree_plan.hpp"
 
 #include <tessera/collective/team/fold_pairs.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::axis_sum {
 

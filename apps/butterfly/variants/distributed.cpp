@@ -15,7 +15,6 @@
 
 #include <tessera/kernels/segments.hpp>
 #include <tessera/ranks/cut_segments.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::butterfly {
 

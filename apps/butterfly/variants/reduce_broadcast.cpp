@@ -8,8 +8,6 @@
 #include "../butterfly_rules.hpp"
 #include "../fold_broadcast.hpp"
 
-#include <tessera/table/make_app.hpp>
-
 namespace tessera::butterfly {
 
 struct ReduceBroadcast {

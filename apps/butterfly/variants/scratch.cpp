@@ -5,7 +5,6 @@
 #include "../butterfly_rules.hpp"
 
 #include <tessera/kernels/segments.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::butterfly {
 

@@ -2,11 +2,9 @@
 /// `team_tree` with strides that halve: the first threads of the team work, and their values are neighbours (sequential
 /// addressing, collective/team/fold_halves.hpp). The plan is tree_plan.hpp.
 
-#include "../problem.hpp"
 #include "../tree_plan.hpp"
 
 #include <tessera/collective/team/fold_halves.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::dot {
 

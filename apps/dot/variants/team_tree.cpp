@@ -2,11 +2,9 @@
 /// A tree in scratch, neighbours first: strides double (interleaved addressing, collective/team/tree_reduce.hpp). The
 /// plan is tree_plan.hpp.
 
-#include "../problem.hpp"
 #include "../tree_plan.hpp"
 
 #include <tessera/collective/team/tree_reduce.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::dot {
 

@@ -4,7 +4,6 @@
 #include "../plan.hpp"
 
 #include <tessera/kernels/histogram.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::histogram {
 

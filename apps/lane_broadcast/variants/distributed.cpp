@@ -17,7 +17,6 @@
 #include <tessera/kernels/segments.hpp>
 #include <tessera/ranks/cut_segments.hpp>
 #include <tessera/ranks/halo.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::lane_broadcast {
 

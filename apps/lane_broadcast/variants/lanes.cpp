@@ -5,7 +5,6 @@
 #include "../broadcast_rules.hpp"
 
 #include <tessera/kernels/segments.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::lane_broadcast {
 

@@ -5,12 +5,10 @@
 /// word (stride 0) get it together. Global memory is read and written in order.
 
 #include "../model.hpp"
-#include "../problem.hpp"
 
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::memory_access {
 

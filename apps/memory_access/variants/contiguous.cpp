@@ -2,9 +2,6 @@
 /// The plain Kokkos answer: neighbouring indices take neighbouring elements. The baseline for all other variants.
 
 #include "../model.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::memory_access {
 

@@ -5,9 +5,6 @@
 /// host takes one branch per element but must predict it, which fails if the branch is random.
 
 #include "../model.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::memory_access {
 

@@ -4,9 +4,6 @@
 /// an aligned copy.
 
 #include "../model.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::memory_access {
 

@@ -4,12 +4,9 @@
 /// and a piece at an odd address one per byte. A host's vectors may lie anywhere.
 
 #include "../model.hpp"
-#include "../problem.hpp"
 
 #include <bit>
 #include <cstring>
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::memory_access {
 

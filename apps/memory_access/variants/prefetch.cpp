@@ -7,7 +7,6 @@
 #include "../permutation.hpp"
 
 #include <tessera/kernels/detail/launch/chunks.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::memory_access {
 

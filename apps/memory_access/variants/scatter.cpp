@@ -4,8 +4,6 @@
 
 #include "../permutation.hpp"
 
-#include <tessera/table/make_app.hpp>
-
 namespace tessera::memory_access {
 
 struct Scatter {

@@ -4,11 +4,9 @@
 /// sector that memory moves. When a later walk needs the other elements, they have left the caches.
 
 #include "../model.hpp"
-#include "../problem.hpp"
 
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::memory_access {
 

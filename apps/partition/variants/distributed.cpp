@@ -8,11 +8,9 @@
 
 #include <type_traits>
 
-#include "../problem.hpp"
 #include "../runs_on_ranks.hpp"
 
 #include <tessera/kernels/partition.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
 

@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "../compaction.hpp"
-#include "../problem.hpp"
 #include "../runs_on_ranks.hpp"
 
 #include <tessera/kernels/partition.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
 

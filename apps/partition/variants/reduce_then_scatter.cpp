@@ -5,7 +5,6 @@
 #include "../whole_array_plan.hpp"
 
 #include <tessera/kernels/partition.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
 

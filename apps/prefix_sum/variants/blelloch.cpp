@@ -6,8 +6,6 @@
 #include "../blelloch_tile.hpp"
 #include "../scan_plan.hpp"
 
-#include <tessera/table/make_app.hpp>
-
 namespace tessera::prefix_sum {
 
 struct Blelloch {

@@ -25,7 +25,6 @@
 
 #include <tessera/collective/team/bank_padded.hpp>
 #include <tessera/kernels/detail/scan/scan_elements.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
 

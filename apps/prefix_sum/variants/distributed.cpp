@@ -8,7 +8,6 @@
 ///
 /// Example, 2 ranks, sum: 1 2 3 | 4 5 -> totals 6 9, before 0 6 -> 1 3 6 | 10 15.
 
-#include "../problem.hpp"
 #include "../scan_plan.hpp"
 
 #include <optional>
@@ -19,7 +18,6 @@
 
 #include <tessera/kernels/reduce.hpp>
 #include <tessera/kernels/scan.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
 

@@ -10,7 +10,6 @@
 
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/kernels/two_level_scan.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
 

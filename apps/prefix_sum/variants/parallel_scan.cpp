@@ -6,7 +6,6 @@
 
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
 

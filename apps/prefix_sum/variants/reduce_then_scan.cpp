@@ -6,7 +6,6 @@
 #include "../scan_plan.hpp"
 
 #include <tessera/kernels/scan.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
 

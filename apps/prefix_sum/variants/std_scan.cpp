@@ -7,8 +7,6 @@
 
 #include "../scan_plan.hpp"
 
-#include <tessera/table/make_app.hpp>
-
 namespace tessera::prefix_sum {
 
 template <class Exec, class T, class Op>

@@ -2,9 +2,6 @@
 /// The peak of matrix units (tensor cores) for half factors. The kernel is in measure/roof_kernels.hpp.
 
 #include "../matrix_chains.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::roofline {
 

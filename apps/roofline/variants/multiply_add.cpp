@@ -3,9 +3,6 @@
 /// counts its own iterations, so its result shows whether all of them ran.
 
 #include "../chains.hpp"
-#include "../problem.hpp"
-
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::roofline {
 

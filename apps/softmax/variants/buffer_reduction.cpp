@@ -6,7 +6,6 @@
 #include "../plan.hpp"
 
 #include <tessera/kernels/split_softmax.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
 

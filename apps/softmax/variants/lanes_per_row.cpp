@@ -5,7 +5,6 @@
 #include "../plan.hpp"
 
 #include <tessera/kernels/softmax.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
 

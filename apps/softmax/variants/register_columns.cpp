@@ -6,7 +6,6 @@
 #include "../plan.hpp"
 
 #include <tessera/kernels/held_column_softmax.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
 

@@ -2,11 +2,9 @@
 /// One team per group; its threads' maxima and sums are folded half onto half, with one barrier per level
 /// (collective/team/fold_halves.hpp). The plan is tree_plan.hpp.
 
-#include "../problem.hpp"
 #include "../tree_plan.hpp"
 
 #include <tessera/collective/team/fold_halves.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
 

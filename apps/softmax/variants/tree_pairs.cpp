@@ -2,11 +2,9 @@
 /// `tree` with neighbours first: a level writes to places that it also reads, so it needs two barriers
 /// (collective/team/fold_pairs.hpp). The plan is tree_plan.hpp.
 
-#include "../problem.hpp"
 #include "../tree_plan.hpp"
 
 #include <tessera/collective/team/fold_pairs.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
 
