@@ -2,7 +2,6 @@
 /// \file
 /// zip: out[i] = a[i] + b[i].
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -27,18 +26,9 @@ struct Parameters {
 };
 
 /// One addition per element.
-struct Zip : PairProblem<Parameters>, PerElement<3, 1> {
+struct Zip : PairProblem<Parameters>, ElementwiseProblem<3, 1> {
   static constexpr AppInfo info{
       .name = "zip", .summary = "out[i] = a[i] + b[i]", .traffic = {.pattern = Traffic::Pattern::nothing}};
-  static constexpr bool short_floats = true;
-
-  static constexpr std::array data = data_kinds;
-  static constexpr int reference_doubles = 1;
-
-  /// How several ranks share the input.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::rows}; }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
-  static constexpr bool rows_apart = true;
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
