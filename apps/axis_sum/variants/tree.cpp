@@ -8,14 +8,9 @@
 
 namespace tessera::axis_sum {
 
-struct Tree {
+struct Tree : team::FoldHalves {
   static constexpr VariantInfo info{
       .name = "tree", .level = Level::team, .summary = "one team per sum, its threads' sums folded in scratch"};
-
-  template <class Team, class Values, class Op>
-  KOKKOS_FUNCTION static void fold(Team const& team, Values const& values, int n, Op const& op) {
-    team::fold_halves(team, values, n, op);
-  }
 
   template <ExecutionSpace Exec, class T>
   using Plan = TreePlan<Tree, Exec, T>;

@@ -8,16 +8,11 @@
 
 namespace tessera::dot {
 
-struct SequentialAddressing {
+struct SequentialAddressing : team::FoldHalves {
   static constexpr VariantInfo info{.name = "sequential_addressing",
                                     .level = Level::team,
                                     .summary = "tree in team scratch, strides halve; teams added by atomics",
                                     .deterministic = false};
-
-  template <class Team, class Values, class Op>
-  KOKKOS_FUNCTION static void fold(Team const& team, Values const& values, int n, Op const& op) {
-    team::fold_halves(team, values, n, op);
-  }
 
   template <ExecutionSpace Exec, class T>
   using Plan = TreePlan<SequentialAddressing, Exec, T>;

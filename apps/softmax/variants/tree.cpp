@@ -8,15 +8,10 @@
 
 namespace tessera::softmax {
 
-struct Tree {
+struct Tree : team::FoldHalves {
   static constexpr VariantInfo info{.name = "tree",
                                     .level = Level::team,
                                     .summary = "one team per group, its threads' maxima and sums folded in scratch"};
-
-  template <class Team, class Values, class Op>
-  KOKKOS_FUNCTION static void fold(Team const& team, Values const& values, int n, Op const& op) {
-    team::fold_halves(team, values, n, op);
-  }
 
   template <ExecutionSpace Exec, std::floating_point T>
   using Plan = TreePlan<Tree, Exec, T>;

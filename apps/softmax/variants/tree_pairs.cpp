@@ -8,15 +8,10 @@
 
 namespace tessera::softmax {
 
-struct TreePairs {
+struct TreePairs : team::FoldPairs {
   static constexpr VariantInfo info{.name = "tree_pairs",
                                     .level = Level::team,
                                     .summary = "as tree, neighbours first: read, barrier, write, barrier"};
-
-  template <class Team, class Values, class Op>
-  KOKKOS_FUNCTION static void fold(Team const& team, Values const& values, int n, Op const& op) {
-    team::fold_pairs(team, values, n, op);
-  }
 
   template <ExecutionSpace Exec, std::floating_point T>
   using Plan = TreePlan<TreePairs, Exec, T>;

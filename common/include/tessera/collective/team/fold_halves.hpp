@@ -35,4 +35,9 @@ KOKKOS_FUNCTION void fold_halves(M const& team, Values const& values, int n, Op 
   team.team_barrier();
 }
 
+/// fold_halves as a type, for kernels that leave the fold open.
+struct FoldHalves {
+  KOKKOS_FUNCTION static void fold(auto const&... arguments) { fold_halves(arguments...); }
+};
+
 }  // namespace tessera::team

@@ -40,4 +40,9 @@ KOKKOS_FUNCTION void fold_pairs(M const& team, Values const& values, int n, Op c
   team.team_barrier();
 }
 
+/// fold_pairs as a type, for kernels that leave the fold open.
+struct FoldPairs {
+  KOKKOS_FUNCTION static void fold(auto const&... arguments) { fold_pairs(arguments...); }
+};
+
 }  // namespace tessera::team
