@@ -31,16 +31,15 @@ class FillPlan : public OneField {
  public:
   FillPlan(Exec const&, InputOn<Layouts, Exec, T> const& input)
       : OneField(OutputOn<Layouts, Exec, T>::names[L::field], input.a.size() + count_of(padded(input)), sizeof(T), 0),
-        parameters_(input.parameters),
         padded_(padded(input)),
-        note_(order(input.a.extent(0), input.a.extent(1))) {}
+        note_(order(input.a.extent(0), input.a.extent(1), input.parameters)) {}
 
   void operator()(Exec const& exec, InputOn<Layouts, Exec, T> const& input,
                   OutputOn<Layouts, Exec, T> const& output) const {
     if (count_of(padded_) == 0) return;
     auto const a = input.a;
     auto const to = L::template over<typename Exec::memory_space>(
-        std::get<L::field>(OutputOn<Layouts, Exec, T>::fields(output)).data(), padded_, parameters_);
+        std::get<L::field>(OutputOn<Layouts, Exec, T>::fields(output)).data(), padded_, input.parameters);
     auto const rows = static_cast<std::int64_t>(a.extent(0));
     auto const cols = static_cast<std::int64_t>(a.extent(1));
     auto const policy =
@@ -65,11 +64,11 @@ class FillPlan : public OneField {
     return L::padded(input.a.extent(0), input.a.extent(1), input.parameters);
   }
   // Writes the elements' numbers through the layout into an array and reads the array from its first place on.
-  [[nodiscard]] std::string order(std::size_t rows, std::size_t cols) const {
+  [[nodiscard]] std::string order(std::size_t rows, std::size_t cols, Parameters const& parameters) const {
     std::size_t const places = count_of(padded_);
     if (places == 0 || places > 16) return {};  // without elements one extent may still be huge
     std::vector<std::int64_t> memory(places, -1);
-    auto const to = L::template over<Kokkos::HostSpace>(memory.data(), padded_, parameters_);
+    auto const to = L::template over<Kokkos::HostSpace>(memory.data(), padded_, parameters);
     for (std::size_t row = 0; row < rows; ++row) {
       for (std::size_t col = 0; col < cols; ++col) to(row, col) = static_cast<std::int64_t>(row * cols + col);
     }
@@ -79,7 +78,6 @@ class FillPlan : public OneField {
     return text;
   }
 
-  Parameters parameters_;
   Shape padded_;
   std::string note_;
 };

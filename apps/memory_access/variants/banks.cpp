@@ -27,13 +27,12 @@ struct Banks {
     Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)
         : Told(machine_of<Exec>(), "staged", input.in.extent(0), 2 * sizeof(T)),
           threads_(kernels::team_size(exec, input.parameters.team)),
-          league_(league_of(tiles_of(input.in.extent(0), bank_tile))),
-          spread_(static_cast<int>(input.parameters.spread)),
-          rounds_(static_cast<int>(input.parameters.rounds)) {
+          league_(league_of(tiles_of(input.in.extent(0), bank_tile))) {
       int const count = static_cast<int>(std::min<std::size_t>(bank_tile, input.in.extent(0)));
+      auto const spread = static_cast<int>(input.parameters.spread);
       tell_passes(bank_ways(machine(), count, sizeof(T),
                             [&](std::size_t t) {
-                              return static_cast<std::size_t>(bank_place(static_cast<int>(t), count, spread_));
+                              return static_cast<std::size_t>(bank_place(static_cast<int>(t), count, spread));
                             }),
                   "-way conflicts");
     }
@@ -42,8 +41,8 @@ struct Banks {
                     OutputOn<MemoryAccess, Exec, T> const& output) const {
       auto const in = input.in;
       auto const out = output.staged;
-      int const spread = spread_;
-      int const rounds = rounds_;
+      auto const spread = static_cast<int>(input.parameters.spread);
+      auto const rounds = static_cast<int>(input.parameters.rounds);
       Kokkos::parallel_for(
           "tessera::memory_access::banks::stage",
           with_scratch(Policy(exec, league_, threads_), 2 * Tile::shmem_size(bank_tile)),
@@ -71,8 +70,6 @@ struct Banks {
    private:
     int threads_;
     int league_;
-    int spread_;
-    int rounds_;
   };
 };
 

@@ -16,22 +16,20 @@ struct Divergence {
   class Plan : public Told {
    public:
     Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const& input)
-        : Told(machine_of<Exec>(), "diverged", input.in.extent(0), sizeof(T)),
-          branch_(input.parameters.branch),
-          branches_(static_cast<std::uint32_t>(input.parameters.branches)),
-          iterations_(static_cast<int>(input.parameters.iterations)) {
+        : Told(machine_of<Exec>(), "diverged", input.in.extent(0), sizeof(T)) {
+      auto const branches = static_cast<std::uint32_t>(input.parameters.branches);
       double const taken = branches_together(machine(), input.in.extent(0), [&](std::size_t i) {
-        return std::size_t{branch_of(static_cast<std::uint32_t>(i), branch_, branches_)};
+        return std::size_t{branch_of(static_cast<std::uint32_t>(i), input.parameters.branch, branches)};
       });
       tell_passes(taken, taken == 1 ? " branch per warp" : " branches per warp");
     }
 
-    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const&,
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,
                     OutputOn<MemoryAccess, Exec, T> const& output) const {
       auto const out = output.diverged;
-      auto const branch = branch_;
-      auto const branches = branches_;
-      int const iterations = iterations_;
+      auto const branch = input.parameters.branch;
+      auto const branches = static_cast<std::uint32_t>(input.parameters.branches);
+      auto const iterations = static_cast<int>(input.parameters.iterations);
       Kokkos::parallel_for(
           "tessera::memory_access::divergence::branch", over(exec, out.extent(0)), KOKKOS_LAMBDA(std::size_t i) {
             auto number = static_cast<std::uint32_t>(i);
@@ -44,11 +42,6 @@ struct Divergence {
             out(i) = static_cast<T>(number >> 16);  // a number that every dtype holds
           });
     }
-
-   private:
-    Branch branch_;
-    std::uint32_t branches_;
-    int iterations_;
   };
 };
 

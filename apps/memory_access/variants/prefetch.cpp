@@ -38,8 +38,7 @@ struct Prefetch {
         : Plan::OfPermutation(exec, "gathered", input.in.extent(0)),
           threads_(kernels::team_size(exec, input.parameters.team)),
           // At least 16 steps per thread: with fewer there is little to prefetch.
-          chunks_(kernels::chunks_of(exec, input.in.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)),
-          ahead_(static_cast<std::size_t>(input.parameters.distance) * (is_gpu<Exec> ? threads_ : 1)) {}
+          chunks_(kernels::chunks_of(exec, input.in.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)) {}
 
     void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,
                     OutputOn<MemoryAccess, Exec, T> const& output) const {
@@ -47,7 +46,7 @@ struct Prefetch {
       auto const out = output.gathered;
       auto const index = this->index_;
       auto const chunks = chunks_;
-      auto const ahead = ahead_;
+      std::size_t const ahead = static_cast<std::size_t>(input.parameters.distance) * (is_gpu<Exec> ? threads_ : 1);
       Kokkos::parallel_for(
           "tessera::memory_access::prefetch::read", Policy(exec, chunks.count, threads_),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
@@ -63,7 +62,6 @@ struct Prefetch {
    private:
     int threads_;
     kernels::Chunks chunks_;
-    std::size_t ahead_;  // elements
   };
 };
 

@@ -32,8 +32,7 @@ struct LaneScan {
     static constexpr std::size_t longest = 512;  // elements; one thread is slow for more
 
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
-        : is_left_(input.parameters.pivot),
-          length_(input.in.extent(0)),
+        : length_(input.in.extent(0)),
           threads_(kernels::team_size(exec, input.parameters.team, lane::vector_length<Exec>(width))) {
       require_kept_order(input.parameters);
       if (input.parameters.segment != 0) length_ = std::min(length_, input.parameters.segment);
@@ -44,8 +43,8 @@ struct LaneScan {
     }
 
     void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<T*, Exec> const& values,
-                    ArrayOn<std::int64_t*, Exec> const& left_count) const {
-      auto const is_left = is_left_;
+                    ArrayOn<std::int64_t*, Exec> const& left_count, Parameters const& parameters) const {
+      LessThanPivot<T> const is_left(parameters.pivot);
       auto const length = length_;
       Kokkos::parallel_for(
           "tessera::partition::lane_scan::segments", Policy(exec, league_, threads_, lane::vector_length<Exec>(width)),
@@ -96,7 +95,6 @@ struct LaneScan {
     [[nodiscard]] std::string note() const { return std::to_string(width) + " lanes"; }
 
    private:
-    LessThanPivot<T> is_left_;
     std::size_t length_;  // elements per segment
     int threads_;
     int league_ = 0;

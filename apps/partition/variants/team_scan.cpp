@@ -28,8 +28,7 @@ struct TeamScan {
     static constexpr std::size_t longest = 65536;  // elements; one team is slow for more
 
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
-        : is_left_(input.parameters.pivot),
-          length_(input.in.extent(0)),
+        : length_(input.in.extent(0)),
           threads_(kernels::team_size(exec, input.parameters.team)),
           league_(league_of(input.parameters.segments(input.in.extent(0)))) {
       require_kept_order(input.parameters);
@@ -40,8 +39,8 @@ struct TeamScan {
     }
 
     void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<T*, Exec> const& values,
-                    ArrayOn<std::int64_t*, Exec> const& left_count) const {
-      auto const is_left = is_left_;
+                    ArrayOn<std::int64_t*, Exec> const& left_count, Parameters const& parameters) const {
+      LessThanPivot<T> const is_left(parameters.pivot);
       auto const length = length_;
       Kokkos::parallel_for(
           "tessera::partition::team_scan::segments", Policy(exec, league_, threads_),
@@ -64,7 +63,6 @@ struct TeamScan {
     }
 
    private:
-    LessThanPivot<T> is_left_;
     std::size_t length_;  // elements per segment
     int threads_;
     int league_;
