@@ -12,7 +12,7 @@
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
 #include <tessera/kernels/product_form.hpp>
-#include <tessera/table/kernel_plan.hpp>
+#include <tessera/table/shared_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -28,39 +27,12 @@
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/joined.hpp>
+#include <tessera/verify/sum_oracle.hpp>
 #include <tessera/verify/wide.hpp>
 
 namespace tessera::prefix_sum {
 
 namespace {
-
-template <class T>
-class SumOracle {
- public:
-  void add(T value) {
-    if constexpr (std::is_integral_v<T>) {
-      wrapped_ += static_cast<std::uint32_t>(value);
-    } else {
-      sum_.add(static_cast<double>(value));
-    }
-  }
-  /// Adds later elements.
-  void merge(SumOracle const& later) {
-    wrapped_ += later.wrapped_;
-    sum_.merge(later.sum_);
-  }
-  [[nodiscard]] double result() const {
-    if constexpr (std::is_integral_v<T>) {
-      return static_cast<double>(static_cast<std::int32_t>(wrapped_));
-    } else {
-      return sum_.value();
-    }
-  }
-
- private:
-  std::uint32_t wrapped_ = 0;
-  verify::ExactSum sum_;
-};
 
 // The largest (sign +1) or smallest (sign -1) element so far; a NaN stays NaN.
 template <class T>
@@ -74,7 +46,7 @@ class ExtremeOracle {
   }
   void add(T value) { add_wide(static_cast<double>(value)); }
   void merge(ExtremeOracle const& later) { add_wide(later.extreme_); }
-  [[nodiscard]] double result() const { return extreme_; }
+  [[nodiscard]] double value() const { return extreme_; }
 
  private:
   void add_wide(double wide) {
@@ -95,7 +67,7 @@ class MagnitudeOracle {
     if (std::isfinite(wide)) sum_.add(std::abs(wide));
   }
   void merge(MagnitudeOracle const& later) { sum_.merge(later.sum_); }
-  [[nodiscard]] double result() const { return sum_.value(); }
+  [[nodiscard]] double value() const { return sum_.value(); }
 
  private:
   verify::ExactSum sum_;
@@ -152,9 +124,9 @@ std::vector<double> scan(PrefixSum::Input<T, Kokkos::HostSpace> const& input, ra
       to_next = segment;
     }
     --to_next;
-    if (input.parameters.exclusive) values[i - part.begin] = oracle.result();
+    if (input.parameters.exclusive) values[i - part.begin] = oracle.value();
     oracle.add(input.in(i));
-    double const through = oracle.result();
+    double const through = oracle.value();
     if (!input.parameters.exclusive) values[i - part.begin] = through;
     watch(i, first, through);
   }
@@ -202,7 +174,7 @@ ExpectedField totals_of_tiles(PrefixSum::Input<T, Kokkos::HostSpace> const& inpu
                for (std::size_t t = first; t < last; ++t) {
                  Oracle oracle = fresh;
                  for (std::size_t i = t * tile; i < std::min(n, (t + 1) * tile); ++i) oracle.add(input.in(i));
-                 totals.value[t] = oracle.result();
+                 totals.value[t] = oracle.value();
                }
              });
   return totals;
@@ -210,7 +182,7 @@ ExpectedField totals_of_tiles(PrefixSum::Input<T, Kokkos::HostSpace> const& inpu
 
 template <class T>
 std::vector<ExpectedField> sums(PrefixSum::Input<T, Kokkos::HostSpace> const& input) {
-  SumOracle<T> const fresh;
+  verify::WideSum<T> const fresh;
   ExpectedField totals = totals_of_tiles(input, fresh);
   if constexpr (std::is_integral_v<T>) {
     return list_of(scan_by_parts(input, fresh, false, nobody), std::move(totals));

@@ -6,7 +6,7 @@
 
 #include "problem.hpp"
 
-#include <tessera/table/kernel_plan.hpp>
+#include <tessera/table/shared_plan.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {

@@ -19,45 +19,67 @@
 
 namespace tessera::verify {
 
-/// A sum of elements of a dtype, or of products of two elements. int32 wraps. Ranks can exchange it, because it is
-/// trivially copyable.
+/// The value of a sum of elements of a dtype, or of products of two elements: in twice double precision; int32 wraps.
 template <class T>
-class SumOracle {
+class WideSum {
  public:
   void add(T element) {
     if constexpr (std::is_integral_v<T>) {
       wrapped_ += static_cast<std::uint32_t>(element);
     } else {
-      auto const wide = static_cast<double>(element);
-      value_.add(wide);
-      add_term(wide, std::isfinite(wide));
+      sum_.add(static_cast<double>(element));
     }
   }
   void add_product(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       wrapped_ += static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b);
     } else {
+      sum_.add_product_of(a, b);
+    }
+  }
+  /// Adds a sum of later elements.
+  void merge(WideSum const& later) {
+    wrapped_ += later.wrapped_;
+    sum_.merge(later.sum_);
+  }
+
+  [[nodiscard]] double value() const {
+    if constexpr (std::is_integral_v<T>) return static_cast<double>(static_cast<std::int32_t>(wrapped_));
+    return sum_.value();
+  }
+
+ private:
+  std::uint32_t wrapped_ = 0;
+  ExactSum sum_;
+};
+
+/// Such a sum with what its error depends on. Ranks can exchange it, because it is trivially copyable.
+template <class T>
+class SumOracle {
+ public:
+  void add(T element) {
+    value_.add(element);
+    if constexpr (Floating<T>) add_term(static_cast<double>(element), std::isfinite(static_cast<double>(element)));
+  }
+  void add_product(T a, T b) {
+    value_.add_product(a, b);
+    if constexpr (Floating<T>) {
       auto const wide_a = static_cast<double>(a);
       auto const wide_b = static_cast<double>(b);
-      value_.add_product_of(a, b);
       add_term(wide_a * wide_b, std::isfinite(wide_a) && std::isfinite(wide_b));
       // The product of two doubles may be rounded here; the proof then does not hold.
       if (std::is_same_v<T, double> && !is_exact_product(a, b)) exact_products_ = false;
     }
   }
-  /// Adds another sum.
-  void merge(SumOracle const& other) {
-    value_.merge(other.value_);
-    magnitude_.merge(other.magnitude_);
-    grid_.merge(other.grid_);
-    exact_products_ = exact_products_ && other.exact_products_;
-    wrapped_ += other.wrapped_;
+  /// Adds a sum of later elements.
+  void merge(SumOracle const& later) {
+    value_.merge(later.value_);
+    magnitude_.merge(later.magnitude_);
+    grid_.merge(later.grid_);
+    exact_products_ = exact_products_ && later.exact_products_;
   }
 
-  [[nodiscard]] double value() const {
-    if constexpr (std::is_integral_v<T>) return static_cast<double>(static_cast<std::int32_t>(wrapped_));
-    return value_.value();
-  }
+  [[nodiscard]] double value() const { return value_.value(); }
   /// True if no addition in any order rounds, fused or not (grid.hpp).
   [[nodiscard]] bool is_exact() const {
     return exact_products_ && grid_.template holds<Arithmetic<T>>(magnitude_.value());
@@ -86,11 +108,10 @@ class SumOracle {
     if (is_finite) magnitude_.add(std::abs(term));
   }
 
-  ExactSum value_;
+  WideSum<T> value_;
   ExactSum magnitude_;  // exact, so that it does not depend on the parts
   Grid grid_;
   bool exact_products_ = true;
-  std::uint32_t wrapped_ = 0;
 };
 
 /// Returns the sum to which `add(sum, i)` adds term i, for i of [0, n). Each part is a serial loop; several parts run in
