@@ -4,8 +4,8 @@
     common/plot/readme_tables.py            writes every marked table anew
     common/plot/readme_tables.py --check    compares, writes nothing; exit code 1 if a table is not what the reports say
 
-A table stands in README.md, apps/README.md, apps/<app>/README.md or common/results/<folder>/README.md between two comments; what is
-between them is replaced:
+A table stands in README.md, apps/README.md, apps/<app>/README.md or common/results/<folder>/README.md between two
+comments; what is between them is replaced:
 
     <!-- figures: <folder of common/results> app=map space=openmp dtype=float sizes=2^20,2^24 -->
     <!-- end of figures -->
@@ -13,12 +13,12 @@ between them is replaced:
     <!-- figures: <folder of common/results> ratios=all.json,pytorch.json -->
     <!-- figures: <folder of common/results> scaling=two-ranks.json -->
 
-app: the folder of the README if it is not said; space: needed if the reports have several; dtype: float; sizes: all; reports: the
-folder's *.json. With ratios= the reports that it names, our fastest rows beside libraries' (tests/compare); with scaling= rows on
-several ranks beside those of one (--baseline). A noisy row (the upper quartile of its samples exceeds 1.5 times the lower) is
-refused; with noisy=omitted the table has ~ in the place of its figure. If the README has a table `| variant | step |`,
-variants come in its order, with their steps. Python's own library is enough. Exit code 2: a mistake, and nothing was
-written.
+app: the folder of the README if it is not said; space: needed if the reports have several; dtype: float; sizes: all;
+reports: the folder's *.json. With ratios= the reports that it names, our fastest rows beside libraries'
+(tests/compare); with scaling= rows on several ranks beside those of one (--baseline). A noisy row (the upper quartile
+of its samples exceeds 1.5 times the lower) is refused; with noisy=omitted the table has ~ in the place of its figure.
+If the README has a table `| variant | step |`, variants come in its order, with their steps. Python's own library is
+enough. Exit code 2: a mistake, and nothing was written.
 """
 
 import argparse
@@ -105,11 +105,18 @@ def table(readme, root, folder, options, steps):
     space = options.get("space", spaces[0] if len(spaces) == 1 else None)
     points = [point for point in points if point.place.space == space]
     if not points:
-        raise UserError(f"no rows of {app}, {dtype} in common/results/{folder} (spaces: {', '.join(spaces) or 'none'}); "
-                        "name app, dtype and space of rows that passed")  # fmt: skip
-    for what, values in (("place", {p.place for p in points}), ("setting", {(p.case.parameters, p.case.data) for p in points})):
+        raise UserError(
+            f"no rows of {app}, {dtype} in common/results/{folder} (spaces: {', '.join(spaces) or 'none'}); "
+            "name app, dtype and space of rows that passed"
+        )
+    for what, values in (
+        ("place", {p.place for p in points}),
+        ("setting", {(p.case.parameters, p.case.data) for p in points}),
+    ):
         if len(values) > 1:
-            raise UserError(f"{len(values)} {what}s of {app} in common/results/{folder} (a table has one); split the reports")
+            raise UserError(
+                f"{len(values)} {what}s of {app} in common/results/{folder} (a table has one); split the reports"
+            )
 
     there = sorted({point.case.size for point in points})
     sizes = [_size(text) for text in options["sizes"].split(",")] if "sizes" in options else there
@@ -184,7 +191,9 @@ def _size(text):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    parser.add_argument("--root", default=os.path.join(HERE, "..", ".."), help="the checkout (default: the one of this script)")
+    parser.add_argument(
+        "--root", default=os.path.join(HERE, "..", ".."), help="the checkout (default: the one of this script)"
+    )
     options = parser.parse_args(arguments)
     root = os.path.abspath(options.root)
     places = (["README.md"], ["apps", "README.md"], ["apps", "*", "README.md"], ["common", "results", "*", "README.md"])
@@ -204,10 +213,8 @@ def main(arguments=None):
     for path, old, new in changed:
         name = os.path.relpath(path, root)
         if options.check:
-            sys.stdout.writelines(
-                line + "\n"
-                for line in difflib.unified_diff(old.split("\n"), new.split("\n"), name, "by the reports", lineterm="", n=1)
-            )
+            lines = difflib.unified_diff(old.split("\n"), new.split("\n"), name, "by the reports", lineterm="", n=1)
+            sys.stdout.writelines(line + "\n" for line in lines)
         else:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(new)

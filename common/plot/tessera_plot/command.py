@@ -38,7 +38,9 @@ def parse(arguments):
         metavar="PATH",
         help="a folder, or for one picture a file that ends in .png, .svg or .pdf (default: the folder pictures)",
     )
-    parser.add_argument("--format", default="png", help="formats of the pictures in a folder: png (default), svg, pdf; several as a,b")
+    parser.add_argument(
+        "--format", default="png", help="formats of the pictures in a folder: png (default), svg, pdf; several as a,b"
+    )
     parser.add_argument("--kind", default="", metavar="a,b", help="only these kinds of pictures")
     for name in ("app", "variant", "space", "dtype"):
         parser.add_argument(f"--{name}", default="", metavar="a,b", help=f"only rows of these {name}s")
@@ -66,14 +68,19 @@ def run(options):
     base, ending = os.path.splitext(options.output)
     single = ending.lower().lstrip(".") in ENDINGS
     if ending and not single and not os.path.isdir(options.output):
-        raise UserError(f"cannot write {options.output} (pictures end in .png, .svg or .pdf); name such a file, or a folder")
+        raise UserError(
+            f"cannot write {options.output} (pictures end in .png, .svg or .pdf); name such a file, or a folder"
+        )
     reports = read_all(options.reports)
     for report in reports:
         if not report.finished:
             print(f"tessera-plot: {report.path} is of a run that has not ended: rows may be missing", file=sys.stderr)
         for place, why in report.unsure.items():
-            print(f"tessera-plot: the roofs of {place} in {report.path} are unsure ({why}); measure again on an idle machine",
-                  file=sys.stderr)  # fmt: skip
+            print(
+                f"tessera-plot: the roofs of {place} in {report.path} are unsure ({why}); "
+                "measure again on an idle machine",
+                file=sys.stderr,
+            )
     chosen = _select(series.points(reports), options)
     pictures = find_pictures(chosen, kinds)
     if not pictures:
@@ -100,8 +107,8 @@ def run(options):
                 raise
             except Exception as error:  # of matplotlib's, for figures that nobody thought of
                 raise UserError(
-                    f"cannot draw {name} ({type(error).__name__}: {_first_line(error)}); choose others with --kind, --app, "
-                    "--variant, or look for odd figures in the report"
+                    f"cannot draw {name} ({type(error).__name__}: {_first_line(error)}); "
+                    "choose others with --kind, --app, --variant, or look for odd figures in the report"
                 )
             print(file)
     left_out = {}

@@ -106,7 +106,9 @@ def roofline(picture, names):
             fill = {} if place == 0 else {"markerfacecolor": "white", "markeredgecolor": look["color"],
                                           "markeredgewidth": 0.9, "markersize": 4}  # fmt: skip
             x = low * (high / low) ** _free(
-                log(point.intensity / low) / log(high / low), log(point.flops_per_second / bottom) / log(top / bottom), taken
+                log(point.intensity / low) / log(high / low),
+                log(point.flops_per_second / bottom) / log(top / bottom),
+                taken,
             )
             axes.plot([x, x], [point.flops / point.high_seconds, point.flops / point.low_seconds], color=look["color"],
                       **SPREAD)  # fmt: skip
@@ -119,7 +121,8 @@ def roofline(picture, names):
             label = f"copy in {_memory(picture.place.space)}:\n{_bytes_per_second(copy)}{of}"
             handles.append(Line2D([], [], label=label, **ROOF))
         if peak:
-            handles.append(Line2D([], [], **PEAK, label=f"peak of multiply-adds, {picture.dtype}:\n{_operations(peak)}"))
+            label = f"peak of multiply-adds, {picture.dtype}:\n{_operations(peak)}"
+            handles.append(Line2D([], [], label=label, **PEAK))
         handles.append(Line2D([], [], linestyle="none", label="\nfastest variant, share of roof"))
         for number, group in enumerate(picture.groups):
             best = group.points[0]
@@ -131,7 +134,9 @@ def roofline(picture, names):
         figure.legend(handles=handles, loc="upper right", handletextpad=0.4, labelspacing=0.35, handlelength=2,
                       borderaxespad=0.2).set_label(BESIDE)  # fmt: skip
         _title(figure, f"Roofline, {picture.dtype}", names[picture.place], shown)
-        more = "; ".join(filter(None, (_no_operations(picture.without_operations), "coinciding points are drawn side by side")))
+        more = "; ".join(
+            filter(None, (_no_operations(picture.without_operations), "coinciding points are drawn side by side"))
+        )
         if _apart(picture.copy) or _apart(picture.peak):
             more = "; ".join(filter(None, ("grey: lowest and highest ceiling of the runs", more)))
         _caption(figure, _words(picture.place, _points_of(picture.groups), picture.groups, more, bars=True))
@@ -139,7 +144,8 @@ def roofline(picture, names):
 
 
 def _free(x, y, taken, apart=0.011, step=0.013, most=3):
-    """The place beside (x, y), in parts of the axes, that is nearest to it and not taken, a few steps away at most; takes it."""
+    """The place beside (x, y), in parts of the axes, that is nearest to it and not taken,
+    a few steps away at most; takes it."""
     places = [x + step * number * sign for number in range(most + 1) for sign in (1, -1)]
     free = (place for place in places if all(abs(place - other) > apart or abs(y - at) > apart for other, at in taken))
     place = next(free, x)
@@ -174,7 +180,13 @@ def over_size(picture, names):
             seconds = [point.seconds for point in mine]
             look = _look(number)
             bars = {"capsize": 2, "elinewidth": 0.7, "capthick": 0.7}
-            least = {**look, "marker": "_", "linestyle": "none", "markeredgecolor": look["color"], "markeredgewidth": 0.9}
+            least = {
+                **look,
+                "marker": "_",
+                "linestyle": "none",
+                "markeredgecolor": look["color"],
+                "markeredgewidth": 0.9,
+            }
             hollow = {**look, "linestyle": "none", "markerfacecolor": "white", "zorder": 3}
             left.plot(sizes, [p.least_seconds_measured for p in mine], **least)
             right.plot(sizes, [p.bytes / p.least_seconds_measured for p in mine], **least)
@@ -205,8 +217,8 @@ def over_size(picture, names):
         _legend_below(figure, left)
         shown = [point for mine in picture.variants.values() for point in mine]
         _title(figure, f"{picture.name}, {picture.dtype}", names[picture.place], shown)
-        _caption(figure, _words(picture.place, shown, more="; ".join(filter(None, ("dashes: least times", _aside_words(picture)))),
-                                bars=True, mark="hollow"))  # fmt: skip
+        more = "; ".join(filter(None, ("dashes: least times", _aside_words(picture))))
+        _caption(figure, _words(picture.place, shown, more=more, bars=True, mark="hollow"))
         return figure
 
 
@@ -256,8 +268,8 @@ def shares(picture, names):
             y, ticks, labels = 0.0, [], []
             for group in column:
                 y += 1.0
-                axes.annotate(group.name + ("*" if group.small else ""), (0, y), xytext=(-4, 0), ha="right", va="center",
-                              xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8,
+                axes.annotate(group.name + ("*" if group.small else ""), (0, y), xytext=(-4, 0), ha="right",
+                              va="center", xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8,
                               fontweight="bold")  # fmt: skip
                 for point in group.points:
                     y += 1.0
@@ -266,8 +278,8 @@ def shares(picture, names):
                     axes.plot([0, min(at, 1.1)], [y, y], color=colour, linewidth=1.1, zorder=2)
                     axes.plot([min(at, 1.1), at], [y, y], color=colour, linewidth=1.1, zorder=2,
                               linestyle="-" if point.share_of_roof <= right else ":")  # fmt: skip
-                    axes.plot(at, y, marker=marker, color=colour, markeredgecolor="black", markeredgewidth=0.4, zorder=3,
-                              clip_on=False)  # fmt: skip
+                    axes.plot(at, y, marker=marker, color=colour, markeredgecolor="black", markeredgewidth=0.4,
+                              zorder=3, clip_on=False)  # fmt: skip
                     # From quartile to quartile; what is written stands right of that.
                     worst, best = (min(point.share_of_roof * point.seconds / time, right)
                                    for time in (point.high_seconds, point.low_seconds))  # fmt: skip
@@ -332,8 +344,13 @@ def scaling(picture, names):
 
             def spread(values):
                 """Of what is proportional to the speed: what the quartiles of the times make of it."""
-                return _bars(values, *([value * time / bound for value, time, bound in zip(values, seconds, bounds, strict=True)]
-                                       for bounds in (slow, fast)))  # fmt: skip
+                return _bars(
+                    values,
+                    *(
+                        [value * time / bound for value, time, bound in zip(values, seconds, bounds, strict=True)]
+                        for bounds in (slow, fast)
+                    ),
+                )
 
             if picture.weak:
                 left.errorbar(where, seconds, yerr=_bars(seconds, fast, slow), label=variant, **bars, **look)
@@ -363,7 +380,9 @@ def scaling(picture, names):
         _legend_below(figure, left)
         kind = "weak scaling" if picture.weak else "strong scaling"
         of = f"{_size(picture.size)} elements{' per rank' if picture.weak else ''}"
-        _title(figure, f"{picture.name}, {kind}, {of}, {picture.dtype}", names[picture.place], picture.points, sizes=False)
+        _title(
+            figure, f"{picture.name}, {kind}, {of}, {picture.dtype}", names[picture.place], picture.points, sizes=False
+        )
         _caption(figure, _words(picture.place, picture.points, more=_aside_words(picture), bars=True, mark=""))
         return figure
 
@@ -387,8 +406,8 @@ def comparison(picture, names):
                 if point.noisy:
                     look["markerfacecolor"] = "white"
                 at = y + 0.12 * (number - (len(found) - 1) / 2)  # beside each other, so that none hides another
-                left.plot([point.bytes / point.high_seconds, point.bytes / point.low_seconds], [at, at], color=look["color"],
-                          **SPREAD)  # fmt: skip
+                left.plot([point.bytes / point.high_seconds, point.bytes / point.low_seconds], [at, at],
+                          color=look["color"], **SPREAD)  # fmt: skip
                 left.plot(point.bytes_per_second, at, **look)
                 if point.share_of_roof is not None:
                     right.plot(point.share_of_roof, at, **look)
@@ -458,7 +477,10 @@ def _share(point):
 
 def _noise(some_points, mark):
     noisy = sum(point.noisy for point in some_points)
-    rows = f"{noisy} of {len(some_points)} points {'is' if noisy == 1 else 'are'} noisy: quartiles more than 1.5 times apart"
+    rows = (
+        f"{noisy} of {len(some_points)} points {'is' if noisy == 1 else 'are'} noisy: "
+        "quartiles more than 1.5 times apart"
+    )
     return [f"{mark}{': ' if mark else ''}{rows}"] if noisy else []
 
 
@@ -496,7 +518,8 @@ def _built(place):
 
 
 def _caption(figure, words):
-    """Small print at the bottom; a legend that is to stand above it, or right of all; what the layout places in the rest."""
+    """Small print at the bottom; a legend that is to stand above it, or right of all;
+    what the layout places in the rest."""
     print_ = 10 * len(words) + 6  # points
     below, beside = print_, 0.0
     renderer = figure.canvas.get_renderer()

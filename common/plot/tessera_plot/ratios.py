@@ -13,12 +13,14 @@ def refuse_noisy(rows, paths):
     if noisy:
         more = f" and {len(noisy) - 3} more" if len(noisy) > 3 else ""
         raise UserError(
-            f"{', '.join(noisy[:3])}{more} in {', '.join(map(os.path.basename, paths))}: noisy (the upper quartile of the samples "
-            "exceeds 1.5 times the lower); measure again, or write noisy=omitted in the mark, and the table has ~ there"
+            f"{', '.join(noisy[:3])}{more} in {', '.join(map(os.path.basename, paths))}: "
+            "noisy (the upper quartile of the samples exceeds 1.5 times the lower); "
+            "measure again, or write noisy=omitted in the mark, and the table has ~ there"
         )
 
 
-# What a parameter is where nobody says anything: not worth a word. Of the others 0, and of an axis nothing: it is always said.
+# What a parameter is where nobody says anything: not worth a word. Of the others 0, and of an axis nothing:
+# it is always said.
 DEFAULTS = {
     "axis": None,
     "bins": 256,
@@ -59,16 +61,18 @@ def rate(row, seconds):
 
 
 def rivals_of(peer, rows):
-    """Our rows that do what a peer does: they write no fewer elements, and do not round their factors. For a peer in bfloat16 they
-    are the rows that round their factors to it. A row of an older report that does not say is not set beside a peer."""
+    """Our rows that do what a peer does: they write no fewer elements, and do not round their factors. For a peer in
+    bfloat16 they are the rows that round their factors to it. A row of an older report that does not say is not set
+    beside a peer."""
     rows = [row for row in rows if None in (row.elements, peer.elements) or row.elements >= peer.elements]
     unit = "bfloat16" if peer.variant.endswith("_bf16") else "multiply_add"
     return [row for row in rows if row.rounds_to == unit]
 
 
 def table(paths, omit_noisy=False):
-    """The lines of the table. Rows of one case in several reports are set beside each other: of one device and one build. A case
-    whose rows of ours are all weak is there, and says so. A figure of a noisy row is a UserError, or ~ with `omit_noisy`."""
+    """The lines of the table. Rows of one case in several reports are set beside each other: of one device and one
+    build. A case whose rows of ours are all weak is there, and says so. A figure of a noisy row is a UserError,
+    or ~ with `omit_noisy`."""
     reports = read_all(paths)
     weak = [row for report in reports for row in report.weak if row.ranks == 1]
     rows = [row for report in reports for row in report.rows if row.ranks == 1] + weak

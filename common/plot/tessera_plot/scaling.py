@@ -19,7 +19,8 @@ def table(paths, omit_noisy=False):
         refuse_noisy(rows, paths)
     row = rows[0]
     lines = [
-        f"{min(report.started for report in reports)[:10]}, {row.ranks} ranks, each on one {row.place.device} ({row.place.space}), "
+        f"{min(report.started for report in reports)[:10]}, {row.ranks} ranks, "
+        f"each on one {row.place.device} ({row.place.space}), "
         f"{row.place.build.compiler}, Kokkos {row.place.build.kokkos}, commit {row.place.build.commit}.",
         "",
         "```",
@@ -33,7 +34,8 @@ def table(paths, omit_noisy=False):
 def _weak(rows):
     ranks = rows[0].ranks
     lines = [
-        f"| mini-app | size per rank | one rank | {ranks} ranks | efficiency | communication, slowest rank | sent, MiB |",
+        f"| mini-app | size per rank | one rank | {ranks} ranks | efficiency "
+        "| communication, slowest rank | sent, MiB |",
         "|---|---|---:|---:|---:|---:|---:|",
     ]
     for row in sorted(rows, key=lambda row: (row.case.app, row.case.size)):
@@ -57,7 +59,8 @@ def _strong(rows):
     for app in sorted({row.case.app for row in rows}):
         of_app = {row.case.size: row for row in rows if row.case.app == app}
         cells = [
-            f"{time_text(of_app[size].scaling.one_seconds)}; {_speedup(of_app[size])}" if size in of_app else "" for size in sizes
+            f"{time_text(of_app[size].scaling.one_seconds)}; {_speedup(of_app[size])}" if size in of_app else ""
+            for size in sizes
         ]
         lines.append(f"| {app} | " + " | ".join(cells) + " |")
     return lines

@@ -1,10 +1,11 @@
 """From rows to what each picture shows: plain numbers, no matplotlib.
 
 Rows of the same build, device, case, variant and number of ranks are launches of the same thing: one Point. Its time is
-the median of the launches' medians; low and high are the quartiles of a single launch's samples, else the fastest and the
-slowest launch.
+the median of the launches' medians; low and high are the quartiles of a single launch's samples,
+else the fastest and the slowest launch.
 
-A Point is noisy if its row is; of several launches, if half of them are, or if the quartiles of their times are as far apart.
+A Point is noisy if its row is; of several launches, if half of them are,
+or if the quartiles of their times are as far apart.
 """
 
 import re
@@ -68,6 +69,7 @@ def points(reports):
 def _join(rows):
     first = rows[0]
     single = len(rows) == 1
+    times = [row.seconds for row in rows]
     return Point(
         place=first.place,
         case=first.case,
@@ -75,12 +77,12 @@ def _join(rows):
         level=first.level,
         ranks=first.ranks,
         launches=len(rows),
-        seconds=median(row.seconds for row in rows),
+        seconds=median(times),
         least_seconds_measured=min(row.least_seconds for row in rows),
-        low_seconds=first.low_seconds if single else min(row.seconds for row in rows),
-        high_seconds=first.high_seconds if single else max(row.seconds for row in rows),
+        low_seconds=first.low_seconds if single else min(times),
+        high_seconds=first.high_seconds if single else max(times),
         noisy=2 * sum(row.noisy for row in rows) >= len(rows)
-        or _quantile([row.seconds for row in rows], 0.75) > NOISY_RATIO * _quantile([row.seconds for row in rows], 0.25),
+        or _quantile(times, 0.75) > NOISY_RATIO * _quantile(times, 0.25),
         bytes=first.bytes,
         flops=first.flops,
         share_of_copy=_median(row.share_of_copy for row in rows),
@@ -339,7 +341,8 @@ def scaling(all_points, weak):
                 continue
             size = point.case.size // point.ranks if weak else point.case.size
             families[point.case.app, size, _setting(point)].append(point)
-        # Sizes that have as many numbers of ranks as any: of sizes times ranks, weak scaling would find many short ones.
+        # Sizes that have as many numbers of ranks as any: of sizes times ranks,
+        # weak scaling would find many short ones.
         numbers = {key: len({point.ranks for point in family}) for key, family in families.items()}
         for (app, size, setting), family in sorted(families.items(), key=lambda item: item[0][:2]):
             if numbers[app, size, setting] < max(n for key, n in numbers.items() if (key[0], key[2]) == (app, setting)):
@@ -375,7 +378,8 @@ class Comparison:
 
 
 def comparisons(all_points, most_rows=40):
-    """One for each dtype of which two places ran the same cases, on the largest size that all of them have (else two)."""
+    """One for each dtype of which two places ran the same cases, on the largest size that all of them have (else
+    two)."""
     result = []
     members = [point for point in fewest_ranks(all_points) if point.case.size and point.bytes]
     for dtype in _unique(point.case.dtype for point in members):
@@ -399,7 +403,9 @@ def comparisons(all_points, most_rows=40):
             if app != "roofline":  # whose variants are no ways to do one thing
                 by_app.append((name, size, fastest))
             for variant in _unique(point.variant for point in chosen):
-                found = [next((p for p in chosen if (p.place, p.variant) == (place, variant)), None) for place in places]
+                found = [
+                    next((p for p in chosen if (p.place, p.variant) == (place, variant)), None) for place in places
+                ]
                 if sum(point is not None for point in found) > 1:
                     by_variant.append((f"{name} {variant}", size, found))
         if by_app or by_variant:
