@@ -1,11 +1,12 @@
-"""Tessera as a test of ReFrame: every row verified, and its time, bandwidth and share of the roof as performance variables.
+"""Tessera as a test of ReFrame: every row verified, and its time, bandwidth and share of the roof
+as performance variables.
 
     reframe -C site.py -c tessera_reframe.py -r
     reframe -C site.py -c tessera_reframe.py -r -S size=2^28 -S variant=distributed -S num_tasks=4
 
 A site sets no names: the program is found on the PATH (after `spack load tessera`). A system's references name the
-performance variables: <variant>_<space>_<dtype>_<what>, for example
-`range_cuda_float_share_of_roof`. Take the share of the roof as a reference rather than seconds: the roof of the same run is in it.
+performance variables: <variant>_<space>_<dtype>_<what>, for example `range_cuda_float_share_of_roof`. Take the share of
+the roof as a reference rather than seconds: the roof of the same run is in it.
 """
 
 import json

@@ -60,7 +60,12 @@ def export(paths, metrics):
         raise UserError("one size and one number of ranks (there is nothing to model); give reports of several")
     text = ""
     for params, callpath, metric, value in measured:
-        line = {"params": {name: params[name] for name in varied}, "callpath": callpath, "metric": metric, "value": value}
+        line = {
+            "params": {name: params[name] for name in varied},
+            "callpath": callpath,
+            "metric": metric,
+            "value": value,
+        }
         text += json.dumps(line) + "\n"
     return text
 

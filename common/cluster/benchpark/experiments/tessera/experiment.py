@@ -1,4 +1,7 @@
-"""Tessera for Benchpark: strong, weak and throughput scaling of mini-apps. Beside it common/cluster/ramble says how it runs."""
+"""Tessera for Benchpark: strong, weak and throughput scaling of mini-apps.
+
+Beside it common/cluster/ramble says how it runs.
+"""
 
 from benchpark.directives import variant
 from benchpark.experiment import Experiment
@@ -27,7 +30,8 @@ class Tessera(
         if self.spec.satisfies("exec_mode=test"):
             each = 2**20
 
-        # The names that Benchpark asks of every experiment are the ones that scale; a size is that of all ranks together.
+        # The names that Benchpark asks of every experiment are the ones that scale;
+        # a size is that of all ranks together.
         self.add_experiment_variable("n_resources", 1, True)
         self.add_experiment_variable("total_problem_size", each, True)
         self.register_scaling_config(

@@ -4,7 +4,8 @@ from ramble.appkit import *
 
 
 class Tessera(ExecutableApplication):
-    """A suite of Kokkos mini-apps: every algorithm several ways, each verified against a serial reference and measured."""
+    """A suite of Kokkos mini-apps: every algorithm several ways,
+    each verified against a serial reference and measured."""
 
     name = "tessera"
 
@@ -22,7 +23,12 @@ class Tessera(ExecutableApplication):
     )
     workload("generated", executables=["run"])
 
-    workload_variable("apps", default="dot", description="Mini-apps: names joined by commas, or all", workloads=["generated"])
+    workload_variable(
+        "apps",
+        default="dot",
+        description="Mini-apps: names joined by commas, or all",
+        workloads=["generated"],
+    )
     workload_variable(
         "size_option",
         default="--size",
