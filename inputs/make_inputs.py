@@ -5,8 +5,8 @@
     inputs/make_inputs.py --check    compares the files that are there with what would be written; exit code 1
                                      and a line each if one differs in content, is missing or unknown
 
-Inputs and parameters are compared by their bits. Expected results of floating types may differ by a few roundings: NumPy's exp
-is another one on each processor.
+Inputs and parameters are compared by their bits. Expected results of floating types may differ by a few roundings:
+NumPy's exp is another one on each processor.
 
 Needs NumPy and h5py, and none of the suite's own code: the expected results are an independent opinion.
 
@@ -14,8 +14,9 @@ Layout of a file: group /input with one dataset per field (C order), one attribu
 attribute `description`; group /expected with the results, in the same dtype. The dtype of the file is the
 dtype of the run: half is h5py's float16, bfloat16 a float of 16 bits with 8 of exponent and 7 of mantissa.
 
-A new mini-app: a module cases/<app>.py with a function cases() that yields its Cases. A case's file name says
-its dtype unless that is float (the puzzles' own): puzzle_p12.h5, puzzle_p12_double.h5, puzzle_p12_int32.h5, and likewise _half and _bfloat16.
+A new mini-app: a module cases/<app>.py with a function cases() that yields its Cases. A case's file name says its dtype
+unless that is float (the puzzles' own): puzzle_p12.h5, puzzle_p12_double.h5, puzzle_p12_int32.h5,
+and likewise _half and _bfloat16.
 """
 
 import argparse
@@ -77,8 +78,8 @@ def write(case, target):
 
 
 class Rounded:
-    """Results that are equal to others within a few roundings, of themselves or of the largest of them, which what cancels was
-    made of; NaN is where NaN is, infinities are equal."""
+    """Results that are equal to others within a few roundings, of themselves or of the largest of them, which what
+    cancels was made of; NaN is where NaN is, infinities are equal."""
 
     def __init__(self, values):
         self.values = values

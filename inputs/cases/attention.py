@@ -26,8 +26,8 @@ def matrix(rows, cols, dtype, step, period, divisor=1.0):
 
 
 def uneven_case(name, description, queries, keys, dim, dtype, **parameters):
-    return attention_case(name, description, matrix(queries, dim, dtype, 37, 101, 4), matrix(keys, dim, dtype, 11, 53, 4),
-                          matrix(keys, dim, dtype, 29, 97), **parameters)
+    return attention_case(name, description, matrix(queries, dim, dtype, 37, 101, 4),
+                          matrix(keys, dim, dtype, 11, 53, 4), matrix(keys, dim, dtype, 29, 97), **parameters)
 
 
 def of_seed_42(queries, keys, dim=16):
@@ -52,8 +52,8 @@ def cases():
     for t in FLOATS:
         yield uneven_case("uneven", "7 queries, 53 keys of 19 elements, no symmetry", 7, 53, 19, t, scale=0.25)
         yield uneven_case("packs", "rows of whole packs: 9 queries, 70 keys of 64 elements", 9, 70, 64, t, scale=0.125)
-        # The values rise from key to key: without some of the keys the mean would be another one by more than factors of
-        # bfloat16 cost. Eight bits hold each value.
+        # The values rise from key to key: without some of the keys the mean would be another one by more than factors
+        # of bfloat16 cost. Eight bits hold each value.
         rising = np.floor(np.arange(1500) * (128 / 1500)).reshape(-1, 1) / 8
         yield attention_case("long", "few queries, many keys: 2 queries, 1500 keys of 12 elements",
                              matrix(2, 12, t, 37, 101, 4), matrix(1500, 12, t, 11, 53, 4),
@@ -77,8 +77,9 @@ def cases():
         v[:, 1] *= most / 8
         v[:, 2] = -most
         v[:, 4] *= 2.0 ** (np.finfo(t).minexp + 10)
-        yield attention_case("uneven_huge", "columns near the ends of the range, one with both signs, beside small ones", q,
-                             k, stored(v, t), scale=0.25)
+        yield attention_case("uneven_huge",
+                             "columns near the ends of the range, one with both signs, beside small ones",
+                             q, k, stored(v, t), scale=0.25)
         # What is no number: a score of NaN, of +inf, of -inf among others, nothing but -inf; in values, too.
         q, k, v = matrix(5, 3, t, 37, 101), np.abs(matrix(6, 3, t, 11, 53)) + 1, matrix(6, 3, t, 29, 97)
         q[1, 0], q[2, 1], q[3, 2] = np.nan, np.inf, -np.inf
@@ -88,8 +89,8 @@ def cases():
         yield attention_case("excluded_key", "a score of -inf leaves its key out", q, k, v)
         v = v.copy()
         v[1, 0], v[3, 1], v[2, 2] = np.nan, np.inf, np.inf
-        yield attention_case("not_finite_values", "NaN and inf in values; inf with the weight 0 of a key left out", q / 64,
-                             k, v)
+        yield attention_case("not_finite_values", "NaN and inf in values; inf with the weight 0 of a key left out",
+                             q / 64, k, v)
     realistic = np.random.RandomState(7)
     q, k, v = (realistic.randn(n, 64).astype(FLOAT) for n in (24, 200, 200))
     yield attention_case("realistic", "24 queries, 200 keys of 64 normal elements, scale 1 / 8", q, k, v, scale=0.125)

@@ -15,7 +15,8 @@ def cases():
     for t in ALL:
         yield bias_add_case("puzzle_p20", "P20: 16 rows of 16 outputs, the last step of the linear layer",
                             uneven(16 * 16, t).reshape(16, 16), uneven(16, t, 11, 23, 4))
-        yield bias_add_case("uneven", "37 x 29, no symmetry", uneven(37 * 29, t).reshape(37, 29), uneven(29, t, 11, 23, 4))
+        yield bias_add_case("uneven", "37 x 29, no symmetry", uneven(37 * 29, t).reshape(37, 29),
+                            uneven(29, t, 11, 23, 4))
     # Rows of whole packs, rows that begin anywhere in a pack, packs of several rows, a single row, a single column.
     for rows, cols in ((1, 1009), (1009, 1), (7, 143), (143, 7), (335, 3), (13, 64)):
         yield bias_add_case(f"uneven_{rows}x{cols}", f"{rows} x {cols}, no symmetry",

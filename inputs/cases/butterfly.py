@@ -33,14 +33,16 @@ def cases():
     mixed = np.concatenate([i32 % 10, i32 + 32])
     unsorted = np.concatenate([[3, 1, 7, 2, 9, 4, 8, 5, 6], np.arange(9, 64) % 10])
     for t in ALL:
-        yield butterfly_case("puzzle_pair_swap", "P24: 0..31 -> 1 0 3 2 ...", i32.astype(t), "pair_swap", wanted=i32 ^ 1)
+        yield butterfly_case("puzzle_pair_swap", "P24: 0..31 -> 1 0 3 2 ...", i32.astype(t), "pair_swap",
+                             wanted=i32 ^ 1)
         yield butterfly_case("puzzle_max", "P24: 0 2 4 ... with the last 1000 -> all 1000", with_peak.astype(t), "max",
                              wanted=np.full(32, 1000))
         yield butterfly_case("puzzle_minmax_parity", "P24: i mod 10, then i -> 9 0 9 0 ..., 63 32 63 32 ...",
                              mixed.astype(t), "minmax_parity",
                              wanted=np.concatenate([np.tile([9, 0], 16), np.tile([63, 32], 16)]))
-        yield butterfly_case("puzzle_minmax_unsorted", "P24: 3 1 7 2 9 4 8 5 6, then i mod 10, in two segments of 32 -> "
-                             "9 0 9 0 ...", unsorted.astype(t), "minmax_parity", wanted=np.tile([9, 0], 32))
+        yield butterfly_case("puzzle_minmax_unsorted",
+                             "P24: 3 1 7 2 9 4 8 5 6, then i mod 10, in two segments of 32 -> 9 0 9 0 ...",
+                             unsorted.astype(t), "minmax_parity", wanted=np.tile([9, 0], 32))
         for op in ("pair_swap", "max", "minmax_parity"):
             yield butterfly_case(f"uneven_{op}", "no symmetry, a short last segment", uneven(1001, t), op)
             for segment in (1, 2, 5, 64, 1000, 1024) if t == FLOAT else (5,):
@@ -69,4 +71,5 @@ def cases():
             for segment in (32, 5, 0):
                 name = f"special_values_{segment}_" if segment else "special_values_whole_"
                 yield butterfly_case(name + op, "a NaN makes its segment NaN, and no other", x, op, segment)
-    yield butterfly_case("minus_infinity", "a maximum of nothing but -inf", np.full(40, -np.inf, FLOAT), "minmax_parity")
+    yield butterfly_case("minus_infinity", "a maximum of nothing but -inf", np.full(40, -np.inf, FLOAT),
+                         "minmax_parity")

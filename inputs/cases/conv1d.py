@@ -37,13 +37,15 @@ def cases():
     for t in ALL:
         yield simple(t)
         yield block(t)
-        yield conv1d_case("tiles", "tiles of 7, which are not aligned for packs, the last one short; a halo longer than a tile",
+        yield conv1d_case("tiles",
+                          "tiles of 7, which are not aligned for packs, the last one short; a halo longer than a tile",
                           uneven(101, t), uneven(13, t, 11, 23, 4), tile=7)
         for taps in (1, 5, 64):
             yield conv1d_case(f"uneven_k{taps:02}", f"no power of two, no symmetry, K = {taps}", uneven(1001, t),
                               uneven(taps, t, 11, 23, 4))
         yield conv1d_case("kernel_over_n", "a kernel longer than the input", uneven(201, t), uneven(300, t, 11, 23, 4))
-    yield conv1d_case("kernel_k300", "K = 300, longer than most tiles", uneven(1501, FLOAT), uneven(300, FLOAT, 11, 23, 4))
+    yield conv1d_case("kernel_k300", "K = 300, longer than most tiles", uneven(1501, FLOAT),
+                      uneven(300, FLOAT, 11, 23, 4))
     yield conv1d_case("empty", "no elements", np.empty(0, FLOAT), np.arange(4).astype(FLOAT))
     yield conv1d_case("single", "one element: the other taps meet nothing", np.array([5], FLOAT),
                       np.array([-7, 3, 2], FLOAT))
@@ -55,7 +57,8 @@ def cases():
                           uneven(5, t, 11, 23, 4))
         k = uneven(5, t, 11, 23, 4)
         k[3], k[4] = np.inf, np.nan
-        yield conv1d_case("special_kernel", "taps past the end contribute nothing, infinite ones neither", uneven(70, t), k)
+        yield conv1d_case("special_kernel", "taps past the end contribute nothing, infinite ones neither",
+                          uneven(70, t), k)
     yield conv1d_case("tenths", "every product is rounded", stored(np.arange(777) / 10, FLOAT),
                       stored(1 - np.arange(9) / 10, FLOAT))
     yield conv1d_case("wraps", "products and sums wrap modulo 2^32",

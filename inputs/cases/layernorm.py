@@ -29,7 +29,8 @@ def uneven_case(name, description, rows, hidden, dtype, parameters=None):
 
 def worked_example(dtype):
     """P20 multiplies the normalised elements 0.5, -0.3, 0.7 by gamma 1.2, 0.8, 1.5. No row of three has these: here two
-    more give the row a mean of 0, and a variance that is 1 with eps, so that x is its own xhat; and the row is moved by 3."""
+    more give the row a mean of 0, and a variance that is 1 with eps, so that x is its own xhat;
+    and the row is moved by 3."""
     eps = 1e-5
     shown = np.array([0.5, -0.3, 0.7])
     total, squares = -shown.sum(), 5 * (1 - eps) - (shown * shown).sum()
@@ -78,6 +79,6 @@ def cases():
         yield uneven_case(name, f"{rows} rows of {hidden}", rows, hidden, FLOAT)
     yield uneven_case("large_eps", "eps = 2", 11, 13, FLOAT, {"eps": 2.0})
     random = np.random.RandomState(7)
-    yield layernorm_case("wide_range", "rows from 1e-12 to 1e12", stored(
-        np.array([[10.0**k] for k in range(-12, 13, 3)]) * random.randn(9, 20), DOUBLE), stored(random.randn(20), DOUBLE),
-                         stored(random.randn(20), DOUBLE))
+    wide_range = np.array([[10.0**k] for k in range(-12, 13, 3)]) * random.randn(9, 20)
+    yield layernorm_case("wide_range", "rows from 1e-12 to 1e12", stored(wide_range, DOUBLE),
+                         stored(random.randn(20), DOUBLE), stored(random.randn(20), DOUBLE))

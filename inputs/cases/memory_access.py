@@ -54,7 +54,8 @@ def memory_access_case(name, description, values, spread=32, rounds=3, branch="l
         "staged": staged(values, spread, rounds),
         "diverged": stored(diverged(values.size, branch, branches, iterations), t),
     }
-    parameters = {"bank-stride": spread, "rounds": rounds, "branch": branch, "branches": branches, "iterations": iterations}
+    parameters = {"bank-stride": spread, "rounds": rounds, "branch": branch, "branches": branches,
+                  "iterations": iterations}
     return Case(name + SUFFIX[t], description, {"in": values}, expected, parameters)
 
 

@@ -39,8 +39,10 @@ def cases():
         yield case("segments_of_3", "segments that divide no row of lanes", uneven(50, t), 2, segment=3)
         yield case("long_segments", "segments of 100, more than a row of lanes", uneven(777, t), 0, segment=100)
         yield case("tiles", "1001 elements in tiles of 8: many tiles, a short one last", uneven(1001, t), 0, tile=8)
-        yield case("reversed", "pivot 5, the right side reversed: 3 7 1 8 2 9 4 6 -> 3 1 2 4 6 9 8 7", puzzle, 5, right="reversed")
-        yield case("reversed_tiles", "the right side reversed, many tiles", uneven(1001, t), 0, tile=8, right="reversed")
+        yield case("reversed", "pivot 5, the right side reversed: 3 7 1 8 2 9 4 6 -> 3 1 2 4 6 9 8 7", puzzle, 5,
+                   right="reversed")
+        yield case("reversed_tiles", "the right side reversed, many tiles", uneven(1001, t), 0, tile=8,
+                   right="reversed")
         yield case("all_left", "all less than the pivot", uneven(101, t), 1000)
         yield case("all_right", "none less than the pivot", uneven(101, t), -1000, tile=8)
     yield case("reversed_segments", "the right side of each segment of 7 reversed", uneven(50, FLOAT), 1, segment=7,

@@ -39,7 +39,8 @@ def cases():
     for t in ALL:
         yield p09(t)
         yield p09_tiles(t)
-        yield pooling_case("tiles", "tiles of 7, which are not aligned for packs, the last one short; a halo longer than a tile",
+        yield pooling_case("tiles",
+                           "tiles of 7, which are not aligned for packs, the last one short; a halo longer than a tile",
                            uneven(101, t), 13, "sum", tile=7)
         for op in ("sum", "max") + (("mean",) if t != INT32 else ()):
             yield pooling_case(f"uneven_{op}", "no power of two, no symmetry, window 37", uneven(1001, t), 37, op)

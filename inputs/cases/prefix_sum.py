@@ -56,8 +56,8 @@ def cases():
         yield case("three_tiles", "0..23, tiles of 8: all tiles before add up", up_to(24), tile=8)
         yield case("pi", "3 1 4 1 5 9 -> 3 4 8 9 14 23", np.array([3, 1, 4, 1, 5, 9], t))
         yield case("uneven", "no power of two, no symmetry", uneven(1001, t))
-        yield case("totals", "1001 elements in tiles of 37, the totals of 28 tiles, the last one short", uneven(1001, t),
-                   tile=37, totals=totals_of(uneven(1001, t), 37))
+        yield case("totals", "1001 elements in tiles of 37, the totals of 28 tiles, the last one short",
+                   uneven(1001, t), tile=37, totals=totals_of(uneven(1001, t), 37))
         yield case("exclusive_segments", "segments of 32, each starts from 0, the last one short",
                    uneven(77, t), segment=32, exclusive=True)
         for op, sign in (("max", 1), ("min", -1)):

@@ -12,7 +12,8 @@ def transpose_case(name, description, a):
 
 def cases():
     # Packs of 8, on both sides and on one.
-    yield transpose_case("packs", "64 x 40: rows are whole packs of 8 on both sides", uneven(64 * 40, HALF).reshape(64, 40))
+    yield transpose_case("packs", "64 x 40: rows are whole packs of 8 on both sides",
+                         uneven(64 * 40, HALF).reshape(64, 40))
     a = bfloat16(uneven(64 * 33, DOUBLE).reshape(64, 33))
     yield Case("packs_one_side_bfloat16", "64 x 33: rows are whole packs on one side only", {"a": a},
                {"out": np.ascontiguousarray(a.T)}, bfloat16=True)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from cases.common import (ALL, DOUBLE, FLOAT, FLOATS, HALF, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, bfloat16, stored, uneven,
-                          wide)
+from cases.common import (ALL, DOUBLE, FLOAT, FLOATS, HALF, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, bfloat16,
+                          stored, uneven, wide)
 
 
 def zip_case(name, description, a, b, out=None, **parameters):
@@ -42,7 +42,8 @@ def cases():
     for t in (*FLOATS, HALF):
         info = np.finfo(t)
         inf = np.inf
-        a = [np.nan, 1, inf, inf, -inf, -0.0, -0.0, info.tiny, info.tiny / 4, info.max, info.max, -info.max, 1 + info.eps]
+        a = [np.nan, 1, inf, inf, -inf, -0.0, -0.0, info.tiny, info.tiny / 4, info.max, info.max, -info.max,
+             1 + info.eps]
         b = [1, np.nan, 3, -inf, -inf, -0.0, 0.0, -info.tiny / 2, info.tiny / 8, info.max, -info.max, -info.max, -1]
         yield zip_case("special_values", "NaN, infinities, zeros, denormals, overflow, cancellation", np.array(a, t),
                        np.array(b, t))
