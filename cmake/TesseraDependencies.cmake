@@ -4,12 +4,15 @@
 # GTest::gtest and GTest::gtest_main; with MPI MPI::MPI_CXX; with Kokkos Kernels tessera_kokkos_kernels. Also defines
 # the variables Kokkos_ENABLE_<BACKEND>. tessera_dependency_summary() prints the choices and why something is off.
 
-set(TESSERA_DEPS_SOURCE "auto" CACHE STRING "auto: installed, else fetched; installed: only installed; release: only fetched")
+set(TESSERA_DEPS_SOURCE "auto" CACHE STRING
+    "auto: installed, else fetched; installed: only installed; release: only fetched")
 set_property(CACHE TESSERA_DEPS_SOURCE PROPERTY STRINGS auto installed release)
-set(TESSERA_KOKKOS_KERNELS "auto" CACHE STRING "Library variants: auto (if installed), ON (needed; fetched if missing), OFF")
+set(TESSERA_KOKKOS_KERNELS "auto" CACHE STRING
+    "Library variants: auto (if installed), ON (needed; fetched if missing), OFF")
 set_property(CACHE TESSERA_KOKKOS_KERNELS PROPERTY STRINGS auto ON OFF)
 option(TESSERA_ENABLE_MPI "Several ranks with MPI" OFF)
-set(TESSERA_ENABLE_NCCL "AUTO" CACHE STRING "NCCL or RCCL beside MPI, in a build for GPUs: AUTO (if it is found), ON, OFF")
+set(TESSERA_ENABLE_NCCL "AUTO" CACHE STRING
+    "NCCL or RCCL beside MPI, in a build for GPUs: AUTO (if it is found), ON, OFF")
 
 if(NOT TESSERA_DEPS_SOURCE MATCHES "^(auto|installed|release)$")
   message(FATAL_ERROR "TESSERA_DEPS_SOURCE is '${TESSERA_DEPS_SOURCE}' (unknown); choose auto, installed or release")
@@ -98,7 +101,8 @@ else()
   set(TESSERA_KOKKOS_ARCH "")
   get_cmake_property(variables CACHE_VARIABLES)
   foreach(variable IN LISTS variables)
-    if(variable MATCHES "^Kokkos_ENABLE_(SERIAL|OPENMP|THREADS|HPX|CUDA|HIP|SYCL|OPENMPTARGET|OPENACC)$" AND ${variable})
+    if(variable MATCHES "^Kokkos_ENABLE_(SERIAL|OPENMP|THREADS|HPX|CUDA|HIP|SYCL|OPENMPTARGET|OPENACC)$"
+       AND ${variable})
       list(APPEND TESSERA_KOKKOS_DEVICES ${CMAKE_MATCH_1})
     elseif(variable MATCHES "^Kokkos_ARCH_(.*)$" AND ${variable})
       list(APPEND TESSERA_KOKKOS_ARCH ${CMAKE_MATCH_1})
@@ -211,8 +215,8 @@ if(TESSERA_ENABLE_MPI AND (Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP) AND NOT TESS
     set(TESSERA_HAVE_NCCL TRUE)
     tessera_took(NCCL "${NCCL_LIBRARY} (installed)")
   elseif(TESSERA_ENABLE_NCCL STREQUAL "ON")
-    message(FATAL_ERROR "NCCL was not found (TESSERA_ENABLE_NCCL is ON); name its prefix in CMAKE_PREFIX_PATH, or configure "
-                        "with TESSERA_ENABLE_NCCL=OFF")
+    message(FATAL_ERROR "NCCL was not found (TESSERA_ENABLE_NCCL is ON); name its prefix in CMAKE_PREFIX_PATH, or "
+                        "configure with TESSERA_ENABLE_NCCL=OFF")
   else()
     tessera_took(NCCL "none (ranks copy through host memory, unless MPI takes device pointers)")
   endif()

@@ -27,7 +27,8 @@ tessera_pin(kokkos 4.6.01 ${kokkos_releases}/kokkos/releases/download/4.6.01/kok
             b9d70e4653b87a06dbb48d63291bf248058c7c7db4bd91979676ad5609bb1a3a)
 tessera_pin(kokkos 5.1.1 ${kokkos_releases}/kokkos/releases/download/5.1.1/kokkos-5.1.1.tar.gz
             8bdbee0f0ac383436743ad8a9e3e928705b34b31a25a92dc5179c52a3aa98519)
-tessera_pin(kokkos-kernels 4.6.01 ${kokkos_releases}/kokkos-kernels/releases/download/4.6.01/kokkos-kernels-4.6.01.tar.gz
+tessera_pin(kokkos-kernels 4.6.01
+            ${kokkos_releases}/kokkos-kernels/releases/download/4.6.01/kokkos-kernels-4.6.01.tar.gz
             95b9357f37ab3b9c3913c00741acb2501831c28ea8664de67818ae79c69c5908)
 tessera_pin(kokkos-kernels 5.1.1 ${kokkos_releases}/kokkos-kernels/releases/download/5.1.1/kokkos-kernels-5.1.1.tar.gz
             4415c2a6e14e2bba9aa978917d2ffbcbe32760d3aba3a33bf7a267d50e7e20c9)
@@ -108,7 +109,8 @@ endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
   if(NOT TESSERA_DOWNLOADS)
-    message(FATAL_ERROR "TESSERA_DOWNLOADS is not set (where to put the archives); say cmake -D TESSERA_DOWNLOADS=DIR -P ...")
+    message(FATAL_ERROR "TESSERA_DOWNLOADS is not set (where to put the archives); "
+                        "say cmake -D TESSERA_DOWNLOADS=DIR -P ...")
   endif()
   set(names kokkos hdf5 CLI11 nlohmann_json googletest)
   if(TESSERA_DOWNLOAD_KOKKOS_KERNELS)

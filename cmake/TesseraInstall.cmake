@@ -74,7 +74,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/plot/tessera_plot DESTINATION ${C
 
 # --- Inputs and documents ---------------------------------------------------------------------------------------------
 # Only the inputs of the mini-apps that were built.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/results ${PROJECT_SOURCE_DIR}/common/schemas ${PROJECT_SOURCE_DIR}/common/cluster
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/results ${PROJECT_SOURCE_DIR}/common/schemas
+                  ${PROJECT_SOURCE_DIR}/common/cluster
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/common USE_SOURCE_PERMISSIONS)
 foreach(program IN LISTS programs)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/inputs/${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/inputs
@@ -120,7 +121,8 @@ endif()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tesseraConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/package/tesseraConfig.cmake
                               INSTALL_DESTINATION ${TESSERA_CMAKE_DIR} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/tesseraConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/package/tesseraConfig.cmake ${PROJECT_BINARY_DIR}/package/tesseraConfigVersion.cmake
               ${CMAKE_CURRENT_LIST_DIR}/TesseraHDF5.cmake
         DESTINATION ${TESSERA_CMAKE_DIR})

@@ -82,7 +82,7 @@ function(tessera_check_one_mpi)
   list(GET hdf5 0 file)
   list(JOIN wanted ", " wanted)
   list(JOIN there ", " there)
-  message(FATAL_ERROR "HDF5 and MPI do not go together (${file} was built with another MPI: it wants ${wanted}, and MPI is "
-                      "${there}); name the prefix of an HDF5 of this MPI, or of a serial one, in CMAKE_PREFIX_PATH or "
-                      "hdf5_DIR, or load the MPI that HDF5 was built with")
+  message(FATAL_ERROR "HDF5 and MPI do not go together (${file} was built with another MPI: it wants ${wanted}, and "
+                      "MPI is ${there}); name the prefix of an HDF5 of this MPI, or of a serial one, in "
+                      "CMAKE_PREFIX_PATH or hdf5_DIR, or load the MPI that HDF5 was built with")
 endfunction()

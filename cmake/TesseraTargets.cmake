@@ -10,7 +10,8 @@ endif()
 if(Kokkos_ENABLE_CUDA)
   # nvcc's front end reports "calling a __host__ function" (20014) for defaulted members of standard types that no
   # kernel calls. It also warns about lambdas whose template parameters are given and not deduced (445).
-  target_compile_options(tessera_flags INTERFACE "SHELL:-Xcudafe --diag_suppress=20014" "SHELL:-Xcudafe --diag_suppress=445")
+  target_compile_options(tessera_flags INTERFACE
+    "SHELL:-Xcudafe --diag_suppress=20014" "SHELL:-Xcudafe --diag_suppress=445")
   # Without this error, a kernel that calls a host-only function would compile and compute wrong results.
   target_compile_options(tessera_flags INTERFACE "SHELL:-Xcudafe --diag_error=20011")
 endif()
@@ -42,7 +43,8 @@ list(JOIN TESSERA_DTYPE_LIST ", " TESSERA_DTYPE_LIST)
 
 foreach(space IN LISTS TESSERA_SPACES)
   if(NOT space MATCHES "^(all|cuda|hip|openmp|threads|serial)$")
-    message(FATAL_ERROR "TESSERA_SPACES names '${space}' (not an execution space); choose all, or from cuda;hip;openmp;threads;serial")
+    message(FATAL_ERROR "TESSERA_SPACES names '${space}' (not an execution space); "
+                        "choose all, or from cuda;hip;openmp;threads;serial")
   endif()
 endforeach()
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Which kernels spill: registers, spilled bytes and stack of each kernel, as the compiler reports them.
 
-    cmake/spills.py --build build/cuda-hopper90 --app softmax      compiles its kernels again, with the report, and reads it
-    cmake/spills.py --log build.log                                reads what a compiler said (several files are joined)
+    cmake/spills.py --build build/cuda-hopper90 --app softmax   compiles its kernels again, with the report,
+                                                                and reads it
+    cmake/spills.py --log build.log                             reads what a compiler said (several files are joined)
 
-A build directory is one that CMake configured for CUDA (nvcc_wrapper) or HIP (hipcc); nothing in it is changed. The report is
-that of `-Xptxas=-v` or of `-Rpass-analysis=kernel-resource-usage`. Compiling needs no GPU. Exit codes: 0 no kernel spills, 1 some
-do (or have more stack than --stack allows), 2 a mistake, or a report without a kernel. AMD's scalar registers that a compiler keeps
-in lanes of a vector register (`scalars`) cost instructions and no memory: they are shown, and no fault.
+A build directory is one that CMake configured for CUDA (nvcc_wrapper) or HIP (hipcc); nothing in it is changed. The
+report is that of `-Xptxas=-v` or of `-Rpass-analysis=kernel-resource-usage`. Compiling needs no GPU. Exit codes: 0 no
+kernel spills, 1 some do (or have more stack than --stack allows), 2 a mistake, or a report without a kernel. AMD's
+scalar registers that a compiler keeps in lanes of a vector register (`scalars`) cost instructions and no memory:
+they are shown, and no fault.
 """
 
 import argparse
@@ -37,14 +39,15 @@ class Kernel:
     arch: str
     registers: int = 0
     spills: int = 0  # NVIDIA: bytes stored; AMD: vector registers
-    scalars: int = 0  # AMD: scalar registers kept in lanes of a vector register; if that goes to memory, spills and stack say so
+    # AMD: scalar registers kept in lanes of a vector register; if that goes to memory, spills and stack say so
+    scalars: int = 0
     stack: int = 0  # local memory, or scratch
     static_scratch: int = 0  # shared memory of a team that the code asks for itself
 
 
 def read_ptxas(lines):
-    """Of `-Xptxas -v`: a kernel begins with "Compiling entry function"; functions that were not inlined have a stack of their
-    own, which no kernel's line counts."""
+    """Of `-Xptxas -v`: a kernel begins with "Compiling entry function"; functions that were not inlined have a stack of
+    their own, which no kernel's line counts."""
     kernels = []
     current = None
     for line in lines:
@@ -141,7 +144,9 @@ def commands_of(build, app):
         if f"tessera_app_{app}.dir" in target:
             found.append((entry["directory"], words))
     if not found:
-        raise UserError(f"no sources of {app} in {path} (it is not among the mini-apps of that build); see TESSERA_APPS")
+        raise UserError(
+            f"no sources of {app} in {path} (it is not among the mini-apps of that build); see TESSERA_APPS"
+        )
     return found
 
 
@@ -174,11 +179,14 @@ def compile_all(build, app):
 def table_of(kernels):
     """For people, the worst first."""
     names = [short(name) for name in demangled([kernel.name for kernel in kernels])]
-    rows = sorted(zip(kernels, names), key=lambda row: (-row[0].spills, -row[0].stack, -row[0].scalars, -row[0].registers, row[1]))
+    rows = sorted(
+        zip(kernels, names),
+        key=lambda row: (-row[0].spills, -row[0].stack, -row[0].scalars, -row[0].registers, row[1]),
+    )
     text = f"{'spills':>7} {'scalars':>7} {'stack':>7} {'registers':>9} {'scratch':>8}  {'arch':<10} kernel\n"
     for kernel, name in rows:
-        text += f"{kernel.spills:>7} {kernel.scalars:>7} {kernel.stack:>7} {kernel.registers:>9} {kernel.static_scratch:>8}"
-        text += f"  {kernel.arch:<10} {name}\n"
+        text += f"{kernel.spills:>7} {kernel.scalars:>7} {kernel.stack:>7} {kernel.registers:>9} "
+        text += f"{kernel.static_scratch:>8}  {kernel.arch:<10} {name}\n"
     return text
 
 
@@ -199,7 +207,9 @@ def run(arguments):
             except OSError as error:
                 raise UserError(f"cannot read {path} ({error}); give the output of a compiler") from error
     if not kernels:
-        raise UserError("no kernel in the report (the compiler was not asked for one); add " + " or ".join(FLAGS.values()))
+        raise UserError(
+            "no kernel in the report (the compiler was not asked for one); add " + " or ".join(FLAGS.values())
+        )
     sys.stdout.write(table_of(kernels))
     spilled = sum(kernel.spills > 0 for kernel in kernels)
     in_lanes = sum(kernel.scalars > 0 for kernel in kernels)
