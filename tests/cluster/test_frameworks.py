@@ -1,5 +1,5 @@
-"""What ReFrame, Ramble, Benchpark and Extra-P are given, with stand-ins for their base classes, and reports of real runs: where
-a key of the report or a word of `--lines` is renamed, these fail."""
+"""What ReFrame, Ramble, Benchpark and Extra-P are given, with stand-ins for their base classes, and reports of real
+runs: where a key of the report or a word of `--lines` is renamed, these fail."""
 
 import contextlib
 import importlib.util
@@ -81,18 +81,33 @@ class ExtraP(unittest.TestCase):
             self.assertEqual(set(line), {"params", "callpath", "metric", "value"})
             self.assertEqual(list(line["params"]), ["size"])
             self.assertIsInstance(line["value"], float)
-        (row,) = [r for r in passed if r["app"] == "dot" and r["variant"] == "range_reduce" and report["input"][r["case"]]["size"] == 2**24]
+        (row,) = [
+            row
+            for row in passed
+            if row["app"] == "dot"
+            and row["variant"] == "range_reduce"
+            and report["input"][row["case"]]["size"] == 2**24
+        ]
         self.assertIn(
-            {"params": {"size": 2**24}, "callpath": "dot->range_reduce->openmp->float", "metric": "seconds", "value": row["seconds"]},
+            {
+                "params": {"size": 2**24},
+                "callpath": "dot->range_reduce->openmp->float",
+                "metric": "seconds",
+                "value": row["seconds"],
+            },
             lines,
-        )  # fmt: skip
+        )
 
     def test_ranks_of_two_runs(self):
         lines = self.lines(os.path.join(GPUS, "one-2p20-2p24.json"), os.path.join(GPUS, "two-2p20-2p24.json"))
         seconds = [line for line in lines if line["metric"] == "seconds"]
         self.assertEqual({line["params"]["ranks"] for line in seconds}, {1, 2})
         self.assertEqual({line["params"]["size"] for line in seconds}, {2**20, 2**24})
-        sent = {line["callpath"]: line["value"] for line in lines if line["metric"] == "bytes_sent" and line["params"]["size"] == 2**24}
+        sent = {
+            line["callpath"]: line["value"]
+            for line in lines
+            if line["metric"] == "bytes_sent" and line["params"]["size"] == 2**24
+        }
         self.assertEqual(sent["transpose->distributed->cuda->float"], 2**24 * 4 / 2)
 
     def test_mistakes(self):
@@ -105,8 +120,13 @@ class ExtraP(unittest.TestCase):
         one["rows"] = [row for row in one["rows"] if one["input"][row["case"]]["size"] == 2**20]
         without = read(CPU)
         del without["rows"][5]["seconds"]
-        for report, message in ((endless, "has not ended"), (failed, "no row to export"), (one, "one size and one number of ranks"), ([], "schema"),
-                                (without, "not whole")):  # fmt: skip
+        for report, message in (
+            (endless, "has not ended"),
+            (failed, "no row to export"),
+            (one, "one size and one number of ranks"),
+            ([], "schema"),
+            (without, "not whole"),
+        ):
             with self.assertRaisesRegex(self.module.UserError, message):
                 self.module.export([self.written(report)], self.module.METRICS)
         with mock.patch.object(sys, "argv", ["to_extrap.py", os.path.join(self.folder, "none.json")]):
@@ -172,7 +192,9 @@ class ReFrame(unittest.TestCase):
         report = self.one_case()
         report["rows"][-1].update(status="skipped", reason="no room")
         test = self.run_with(report)
-        self.assertEqual(test.executable_opts, "run dot --size 2^24 --variant all --space all --json report.json".split())
+        self.assertEqual(
+            test.executable_opts, "run dot --size 2^24 --variant all --space all --json report.json".split()
+        )
         passed = [row for row in report["rows"] if row["status"] == "passed"]
         self.assertGreater(len(passed), 3)
         self.assertEqual(len(test.perf_variables), 3 * len(passed))
@@ -207,7 +229,8 @@ class Ramble(unittest.TestCase):
             return lambda *words, **named: self.calls.append((name, words, named))
 
         names = ("tags", "software_spec", "required_package", "executable", "workload", "workload_variable",
-                 "environment_variable", "archive_pattern", "figure_of_merit", "figure_of_merit_context", "success_criteria")  # fmt: skip
+                 "environment_variable", "archive_pattern", "figure_of_merit", "figure_of_merit_context",
+                 "success_criteria")  # fmt: skip
         with stand_ins(ramble__appkit={"ExecutableApplication": object, **{name: directive(name) for name in names}}):
             load("ramble", "applications", "tessera", "application.py")
 
@@ -275,7 +298,10 @@ class Benchpark(unittest.TestCase):
 
             def __init__(self):
                 self.variables, self.scaling, self.packages = {}, {}, {}
-                self.spec = types.SimpleNamespace(satisfies=lambda word: word in words, variants={name: [value] for name, value in variants.items()})
+                self.spec = types.SimpleNamespace(
+                    satisfies=lambda word: word in words,
+                    variants={name: [value] for name, value in variants.items()},
+                )
 
             def add_experiment_variable(self, name, value, named=False):
                 self.variables[name] = value
@@ -298,7 +324,10 @@ class Benchpark(unittest.TestCase):
         with stand_ins(
             benchpark__directives={"variant": lambda name, default, **_: variants.update({name: default})},
             benchpark__experiment={"Experiment": Experiment},
-            benchpark__programming_model={"ProgrammingModel": lambda *_: type("Model", (), {}), "ProgrammingModelType": models},
+            benchpark__programming_model={
+                "ProgrammingModel": lambda *_: type("Model", (), {}),
+                "ProgrammingModelType": models,
+            },
             benchpark__scaling={"Scaling": lambda *modes: type("Scaling", (), {"modes": modes}), "ScalingMode": modes},
         ):
             experiment = load("benchpark", "experiments", "tessera", "experiment.py").Tessera()
@@ -307,8 +336,12 @@ class Benchpark(unittest.TestCase):
         return experiment
 
     def test_what_benchpark_asks_of_every_experiment(self):
-        for words, space, resource in ((("+cuda", "~openmp"), "cuda", "n_gpus"), (("+rocm", "~openmp"), "hip", "n_gpus"),
-                                       (("+openmp",), "openmp", "n_ranks"), (("~openmp",), "serial", "n_ranks")):  # fmt: skip
+        for words, space, resource in (
+            (("+cuda", "~openmp"), "cuda", "n_gpus"),
+            (("+rocm", "~openmp"), "hip", "n_gpus"),
+            (("+openmp",), "openmp", "n_ranks"),
+            (("~openmp",), "serial", "n_ranks"),
+        ):
             experiment = self.experiment(*words)
             variables = experiment.variables
             for name in ("n_resources", "process_problem_size", "total_problem_size"):
@@ -321,7 +354,8 @@ class Benchpark(unittest.TestCase):
 
     def test_the_application_gets_all_that_its_command_names(self):
         variables = self.experiment("+openmp").variables
-        with open(os.path.join(CLUSTER, "ramble", "applications", "tessera", "application.py"), encoding="utf-8") as file:
+        path = os.path.join(CLUSTER, "ramble", "applications", "tessera", "application.py")
+        with open(path, encoding="utf-8") as file:
             text = file.read()
         wanted = set(re.findall(r"\{(\w+)\}", re.search(r"executable\((.*?)use_mpi", text, re.S).group(1)))
         wanted |= set(re.findall(r'"\{(n_threads)\}"', text))

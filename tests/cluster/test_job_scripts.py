@@ -1,4 +1,5 @@
-"""The job scripts in common/cluster, with stand-ins for srun, flux and the program that write down how they were called."""
+"""The job scripts in common/cluster, with stand-ins for srun,
+flux and the program that write down how they were called."""
 
 import os
 import stat

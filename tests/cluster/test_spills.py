@@ -59,7 +59,9 @@ class Spills(unittest.TestCase):
         return path
 
     def run_script(self, *words, **environment):
-        return subprocess.run([sys.executable, "-B", SCRIPT, *words], capture_output=True, text=True, env={**os.environ, **environment})  # fmt: skip
+        return subprocess.run(
+            [sys.executable, "-B", SCRIPT, *words], capture_output=True, text=True, env={**os.environ, **environment}
+        )
 
     def of_log(self, text, *words):
         return self.run_script("--log", self.write("log", text), *words)
@@ -76,7 +78,10 @@ class Spills(unittest.TestCase):
         self.assertIn("sm_90", lines[1])
         self.assertEqual(lines[-1], "TESSERA spills kernels=2 spilled=1 deep=0 scalars=0")
         clean = self.of_log("\n".join(PTXAS.splitlines()[:6]))
-        self.assertEqual((clean.returncode, clean.stdout.splitlines()[-1]), (0, "TESSERA spills kernels=1 spilled=0 deep=0 scalars=0"))
+        self.assertEqual(
+            (clean.returncode, clean.stdout.splitlines()[-1]),
+            (0, "TESSERA spills kernels=1 spilled=0 deep=0 scalars=0"),
+        )
 
     def test_hipcc(self):
         result = self.of_log(REMARKS)
@@ -88,7 +93,10 @@ class Spills(unittest.TestCase):
         self.assertEqual(clean.returncode, 0)
         # Scalar registers in lanes of a vector register are shown, but are no error.
         lanes = self.of_log(REMARKS.replace("VGPRs Spill: 100", "VGPRs Spill: 0"))
-        self.assertEqual((lanes.returncode, lanes.stdout.splitlines()[-1]), (0, "TESSERA spills kernels=2 spilled=0 deep=0 scalars=1"))
+        self.assertEqual(
+            (lanes.returncode, lanes.stdout.splitlines()[-1]),
+            (0, "TESSERA spills kernels=2 spilled=0 deep=0 scalars=1"),
+        )
 
     def test_a_stack_is_a_fault_where_one_asks(self):
         text = PTXAS.replace("44 bytes spill stores, 36 bytes spill loads", "0 bytes spill stores, 0 bytes spill loads")
@@ -114,7 +122,10 @@ ptxas info    : Function properties for _ZN7tessera6helperEv
             compiler = self.write(name, COMPILER)
             os.chmod(compiler, 0o755)
             entries = [
-                {"directory": self.folder, "command": f"/usr/bin/ccache {compiler} --offload-arch=gfx90a -o {target}/x.o -c x.cpp"}
+                {
+                    "directory": self.folder,
+                    "command": f"/usr/bin/ccache {compiler} --offload-arch=gfx90a -o {target}/x.o -c x.cpp",
+                }
                 for target in ("apps/dot/CMakeFiles/tessera_app_dot.dir", "apps/map/CMakeFiles/tessera_app_map.dir")
             ]
             self.write("compile_commands.json", json.dumps(entries))
@@ -125,12 +136,16 @@ ptxas info    : Function properties for _ZN7tessera6helperEv
             if name == "hipcc":
                 self.assertIn("gfx90a", result.stdout)
             # A compiler that fails or prints no report must not count as success.
-            for environment in ({"FLAG": "--other", "REPORT": "/dev/null"}, {"FLAG": flag, "REPORT": "report", "FAILS": "1"}):
+            for environment in (
+                {"FLAG": "--other", "REPORT": "/dev/null"},
+                {"FLAG": flag, "REPORT": "report", "FAILS": "1"},
+            ):
                 self.assertEqual(self.run_script(*words, **environment).returncode, 2, environment)
 
     def test_mistakes(self):
         compiler = "g++"
-        self.write("compile_commands.json", json.dumps([{"directory": ".", "command": f"{compiler} -o tessera_app_dot.dir/x.o -c x.cpp"}]))  # fmt: skip
+        entries = [{"directory": ".", "command": f"{compiler} -o tessera_app_dot.dir/x.o -c x.cpp"}]
+        self.write("compile_commands.json", json.dumps(entries))
         for words, message in (
             ((), "neither or both"),
             (("--build", self.folder), "no --app"),

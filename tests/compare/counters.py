@@ -3,10 +3,11 @@
 
     tests/compare/counters.py build/cuda-hopper90/bin/tessera_peers DIRECTORY [--only NAME,...] [--ncu PROGRAM]
 
-Each row below is a program of its own under ncu, which launches the row's kernel once a group of counters and slows it down: no
-figure of time beside others. Of the kernels whose name matches, the one that takes longest counts. Writes DIRECTORY/<name>.csv
-(what ncu said), and DIRECTORY/counters.md: one table, shares of what the hardware could do. Where DRAM, L2, L1 (scratch, too), the
-multiply-adds and the issue of instructions are all far from 100, latency is the limit: the largest stalls say whose.
+Each row below is a program of its own under ncu, which launches the row's kernel once a group of counters and slows it
+down: no figure of time beside others. Of the kernels whose name matches, the one that takes longest counts. Writes
+DIRECTORY/<name>.csv (what ncu said), and DIRECTORY/counters.md: one table, shares of what the hardware could do. Where
+DRAM, L2, L1 (scratch, too), the multiply-adds and the issue of instructions are all far from 100, latency is the limit:
+the largest stalls say whose.
 
 Exit code: 0 all well, 1 a row failed, 2 a mistake.
 """
@@ -67,7 +68,8 @@ def number(text):
 def read(lines):
     """The kernels in the raw page of ncu as CSV, each a dict of its name and METRICS.
 
-    Before the header ncu writes words of its own; the line behind it has units. Raises ValueError if there is no kernel.
+    Before the header ncu writes words of its own; the line behind it has units.
+    Raises ValueError if there is no kernel.
     """
     rows = list(csv.reader(line for line in lines if line.startswith('"')))
     if len(rows) < 3 or "Kernel Name" not in rows[0]:
@@ -130,7 +132,8 @@ def main(arguments):
         print(lines[-1], flush=True)
     with open(os.path.join(options.directory, "counters.md"), "w", encoding="utf-8") as file:
         titles = ["row", "us", "MB", *(f"{title}, %" for title in SHARES), "largest stalls, warps an issue"]
-        file.write(f"| {' | '.join(titles)} |\n|---|{'---:|' * (len(titles) - 2)}---|\n" + "".join(line + "\n" for line in lines))
+        file.write(f"| {' | '.join(titles)} |\n|---|{'---:|' * (len(titles) - 2)}---|\n")
+        file.writelines(line + "\n" for line in lines)
     return code
 
 

@@ -3,12 +3,13 @@
 
     tests/compare/measure.py build/cuda-hopper90/bin/tessera_peers DIRECTORY [--space cuda] [--only NAME,...] [--quick]
 
-Each case is a program of its own, one after the other; PyTorch follows on the same GPU, where `import torch` works. A report that
-is in DIRECTORY already is not measured again: an interrupted run goes on where it was, on the same machine and build (ratios.py
-refuses others). Mini-apps that the program was not built with are left out. Ends with the table, in DIRECTORY/ratios.md.
-On an H200 with 16 processors it takes ten minutes, most of them the reference's.
+Each case is a program of its own, one after the other; PyTorch follows on the same GPU, where `import torch` works. A
+report that is in DIRECTORY already is not measured again: an interrupted run goes on where it was, on the same machine
+and build (ratios.py refuses others). Mini-apps that the program was not built with are left out. Ends with the table,
+in DIRECTORY/ratios.md. On an H200 with 16 processors it takes ten minutes, most of them the reference's.
 
---quick takes small sizes: to see that all of it runs, for no figure. Exit code: 0 all well, 1 something failed, 2 a mistake.
+--quick takes small sizes: to see that all of it runs, for no figure. Exit code: 0 all well, 1 something failed,
+2 a mistake.
 """
 
 import argparse
@@ -31,7 +32,8 @@ CASES = {
     "layernorm_linear-16384x1024x4096": (
         ["layernorm_linear"], "2^36", ["--hidden", "1024", "--outputs", "4096", *SAMPLED], True),
     "layernorm_linear_backward-16384x1024x4096": (
-        ["layernorm_linear_backward"], "2^36", ["--hidden", "1024", "--outputs", "4096", "--verify", "sample:500"], True),
+        ["layernorm_linear_backward"], "2^36",
+        ["--hidden", "1024", "--outputs", "4096", "--verify", "sample:500"], True),
     "matmul": (["matmul"], "2^30,2^33,2^36,2^39", ["--variant", "register_tile,{blas}," + FACTORS, *SAMPLED], True),
     "all-2p28": (["all"], "2^28", [], True),
     "attention-16384x16384": (["attention"], "2^20", ["--queries", "16384", "--verify", "sample:200"], True),
@@ -86,7 +88,8 @@ def command_of(name, options, apps, report):
         extra = ["16" if option in ("1024", "4096", "16384", "65536") else option for option in extra]
     blas = "cublas" if options.space == "cuda" else "cblas"
     extra = [option.replace("{blas}", blas) for option in extra]
-    return [options.program, "run", ",".join(chosen), "--size", sizes, *extra, "--space", options.space, "--json", report]
+    return [options.program, "run", ",".join(chosen), "--size", sizes, *extra,
+            "--space", options.space, "--json", report]  # fmt: skip
 
 
 def main(arguments):
@@ -125,7 +128,9 @@ def main(arguments):
                 with open(log, "w", encoding="utf-8") as file:
                     # Started in this folder, so that the commands in the reports contain no directories of this
                     # machine.
-                    failed = subprocess.run(command, cwd=options.directory, stdout=file, stderr=file, check=False).returncode
+                    failed = subprocess.run(
+                        command, cwd=options.directory, stdout=file, stderr=file, check=False
+                    ).returncode
                 with open(log, encoding="utf-8") as file:
                     last = (file.read().strip().splitlines() or ["(no output)"])[-1]
                 print(f"[{time.monotonic() - began:4.0f} s] {file_name}: {last}", flush=True)
@@ -138,7 +143,9 @@ def main(arguments):
     if not reports:
         print("measure.py: there is no report", file=sys.stderr)
         return code or 2
-    table = subprocess.run([sys.executable, os.path.join(HERE, "ratios.py"), *reports], capture_output=True, text=True, check=False)
+    table = subprocess.run(
+        [sys.executable, os.path.join(HERE, "ratios.py"), *reports], capture_output=True, text=True, check=False
+    )
     sys.stderr.write(table.stderr)
     with open(os.path.join(options.directory, "ratios.md"), "w", encoding="utf-8") as file:
         file.write(table.stdout)

@@ -3,15 +3,16 @@
 
     tests/compare/pytorch.py REPORT.json --json pytorch.json [--device cuda] [--no-compile]
 
-Rows: `pytorch` calls the operation; `torch_compile` calls the same function after torch.compile, for the operations that it turns
-into kernels of its own; `cublas_bf16`, `cudnn_bf16` and `flash_bf16` (CUDA) call torch.mm and scaled_dot_product_attention with
-its cuDNN and FlashAttention back ends, on inputs that were rounded to bfloat16 before.
+Rows: `pytorch` calls the operation; `torch_compile` calls the same function after torch.compile, for the operations
+that it turns into kernels of its own; `cublas_bf16`, `cudnn_bf16` and `flash_bf16` (CUDA) call torch.mm and
+scaled_dot_product_attention with its cuDNN and FlashAttention back ends,
+on inputs that were rounded to bfloat16 before.
 
-A case is taken as the report has it: shapes, dtype (float and double) and parameters. The data are random, since no operation
-here takes longer for some numbers than for others; each result is compared with that of the same operation in double (a
-relative error of 1e-4 of the largest element fails the row, 1e-2 in bfloat16), not with our reference. Timed as common/src/measure/sampling.cpp
-does it: batches of launches with one wait at their end, at least 10 samples and 0.02 s, the median. Floats are not rounded
-to tf32. What PyTorch has no operation for is left out (which is said).
+A case is taken as the report has it: shapes, dtype (float and double) and parameters. The data are random, since no
+operation here takes longer for some numbers than for others; each result is compared with that of the same operation in
+double (a relative error of 1e-4 of the largest element fails the row, 1e-2 in bfloat16), not with our reference. Timed
+as common/src/measure/sampling.cpp does it: batches of launches with one wait at their end, at least 10 samples and 0.02
+s, the median. Floats are not rounded to tf32. What PyTorch has no operation for is left out (which is said).
 
 Exit code: 0 all well, 1 a row failed, 2 a mistake.
 """
@@ -24,7 +25,8 @@ import time
 
 
 def operations(torch):
-    """app: f(fields, parameters), which returns what PyTorch is to do, or None where the parameters ask for something else."""
+    """app: f(fields, parameters), which returns what PyTorch is to do,
+    or None where the parameters ask for something else."""
     functional = torch.nn.functional
 
     def softmax(x, p):
@@ -267,7 +269,8 @@ def main(arguments):
         if not of_case or made is None or case["dtype"] not in ("float", "double"):
             left_out.append(f"{case['app']} of {case['size']}")
             continue
-        for variant, (make, short) in peers_of(torch, case["app"], made, options.device, not options.no_compile).items():
+        peers = peers_of(torch, case["app"], made, options.device, not options.no_compile)
+        for variant, (make, short) in peers.items():
             row, why = None, "nothing like it"
             try:
                 row = row_of(torch, timer, variant, make, short, made, case, number, of_case[0], options.device)
@@ -284,7 +287,10 @@ def main(arguments):
                 continue
             rows.append(row)
             failed = failed or row["status"] != "passed"
-            print(f"{case['app']:26} {case['size']} {variant:14} {row['seconds'] * 1e6:12.1f} us  {row['reason'] or ''}", flush=True)
+            print(
+                f"{case['app']:26} {case['size']} {variant:14} {row['seconds'] * 1e6:12.1f} us  {row['reason'] or ''}",
+                flush=True,
+            )
     if left_out:
         print(f"left out: {', '.join(left_out)}")
     report["rows"] = rows

@@ -3,10 +3,10 @@
 
     tests/compare/ratios.py REPORT.json [PYTORCH.json ...]
 
-Rows of one case in several reports are set beside each other only if the reports are of one device and one build. Ours are all
-that are of no library, write no fewer elements than the peer and do not round their factors. Rates are the least bytes, or
-operations, of the case over the median time: whichever stands closer to its roof. ratio: their time over ours; above 1 ours is
-faster. Exit code: 0, or 2 and a message.
+Rows of one case in several reports are set beside each other only if the reports are of one device and one build. Ours
+are all that are of no library, write no fewer elements than the peer and do not round their factors. Rates are the
+least bytes, or operations, of the case over the median time: whichever stands closer to its roof. ratio: their time
+over ours; above 1 ours is faster. Exit code: 0, or 2 and a message.
 """
 
 import argparse

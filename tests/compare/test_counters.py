@@ -1,4 +1,5 @@
-"""counters.py with a program that only pretends to be ncu: what it is asked, which kernel counts, what is said of a failure."""
+"""counters.py with a program that only pretends to be ncu: what it is asked, which kernel counts,
+what is said of a failure."""
 
 import contextlib
 import io
@@ -62,11 +63,15 @@ class Counters(unittest.TestCase):
         table = self.read("results/counters.md").splitlines()
         self.assertEqual(len(table), 4)
         self.assertEqual(table[0].count("|"), table[2].count("|"))
-        self.assertTrue(table[2].startswith("| conv2d-7x7 | 2500 | 4000 | 92 | 1 | 1 | 1 |  | 1 | 1 | barrier 7.5, "), table[2])
+        self.assertTrue(
+            table[2].startswith("| conv2d-7x7 | 2500 | 4000 | 92 | 1 | 1 | 1 |  | 1 | 1 | barrier 7.5, "), table[2]
+        )
         calls = self.read("calls").splitlines()
         self.assertIn("-k regex:Conv2dKernel", calls[0])
         self.assertIn("--kernel-name-base demangled", calls[0])
-        self.assertIn("run conv2d --size 2^28 --kernel-rows 7 --kernel-cols 7 --variant register_tile --space cuda", calls[0])
+        self.assertIn(
+            "run conv2d --size 2^28 --kernel-rows 7 --kernel-cols 7 --variant register_tile --space cuda", calls[0]
+        )
         self.assertIn("One", self.read("results/conv2d-7x7.csv"))
 
     def test_a_row_without_kernels_is_a_failure_and_others_go_on(self):
@@ -83,7 +88,9 @@ class Counters(unittest.TestCase):
 
     def test_every_row_is_one_of_the_suite(self):
         root = pathlib.Path(HERE).parent.parent
-        headers = "".join(path.read_text(encoding="utf-8") for path in root.glob("common/include/tessera/kernels/**/*.hpp"))
+        headers = "".join(
+            path.read_text(encoding="utf-8") for path in root.glob("common/include/tessera/kernels/**/*.hpp")
+        )
         for (app, *_), _, variant, pattern in counters.ROWS.values():
             self.assertTrue((root / "apps" / app / "variants" / f"{variant}.cpp").exists(), (app, variant))
             self.assertRegex(headers, rf"(struct|class) ({pattern})\b")

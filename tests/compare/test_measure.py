@@ -68,7 +68,9 @@ class Measure(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertIn("matmul: left out", output)
         self.assertEqual(len(self.calls()), 1)
-        self.assertTrue(self.calls()[0].startswith("run dot --size 2^22,2^24,2^26,2^30 --space openmp --json"), self.calls())
+        self.assertTrue(
+            self.calls()[0].startswith("run dot --size 2^22,2^24,2^26,2^30 --space openmp --json"), self.calls()
+        )
         with open(os.path.join(self.out, "ratios.md"), encoding="utf-8") as file:
             self.assertIn("| `lane_reduce` |", file.read())
 

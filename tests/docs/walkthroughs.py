@@ -6,9 +6,9 @@
     tests/docs/walkthroughs.py --bin ... --libraries-of ROOT                    programs of a Debian root, outside of it
 
 A block that begins with ```bash is run, line by line, in one shell and an empty directory. The programs of --bin and
-tessera-plot are on the PATH, and $INPUTS is the checkout's inputs. A block ```console or ```text is only shown to readers.
-The first command that fails ends the page: it is shown with its output. A line that calls tessera-plot is left out if Python
-has no matplotlib. Exit code: 0 all pages, 1 a command failed, 2 a mistake.
+tessera-plot are on the PATH, and $INPUTS is the checkout's inputs. A block ```console or ```text is only shown to
+readers. The first command that fails ends the page: it is shown with its output. A line that calls tessera-plot is left
+out if Python has no matplotlib. Exit code: 0 all pages, 1 a command failed, 2 a mistake.
 """
 
 import argparse

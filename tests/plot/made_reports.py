@@ -14,9 +14,10 @@ def report(rows, device="A chip, 8 threads", space="openmp", dtype="float", copy
         size = row.get("size", 2**24)
         bytes_, flops = row.get("bytes", 8.0 * size), row.get("flops", 1.0 * size)
         case = {
-            "app": row["app"], "source": "file" if row.get("file") else "generated", "file": row.get("file"), "dtype": dtype,
-            "size": None if row.get("file") else size, "seed": 42, "data": "exact", "input_shapes": {"a": [size]},
-            "output_shapes": {"out": [size]}, "parameters": row.get("parameters", {"team": 0}), "has_expected": False,
+            "app": row["app"], "source": "file" if row.get("file") else "generated", "file": row.get("file"),
+            "dtype": dtype, "size": None if row.get("file") else size, "seed": 42, "data": "exact",
+            "input_shapes": {"a": [size]}, "output_shapes": {"out": [size]},
+            "parameters": row.get("parameters", {"team": 0}), "has_expected": False,
             "bytes": bytes_, "flops": flops, "reference_seconds": 0.1,
         }  # fmt: skip
         if case not in cases:
@@ -28,14 +29,16 @@ def report(rows, device="A chip, 8 threads", space="openmp", dtype="float", copy
             "level": row.get("level", "range"), "space": space, "dtype": dtype, "status": row.get("status", "passed"),
             "reason": None, "seconds": seconds, "seconds_min": seconds and seconds * 0.8,
             "seconds_first_quartile": seconds and seconds * 0.9,
-            "seconds_third_quartile": seconds and seconds * (2 if row.get("noisy") else 1.2), "bytes_per_second": seconds and bytes_ / seconds,
+            "seconds_third_quartile": seconds and seconds * (2 if row.get("noisy") else 1.2),
+            "bytes_per_second": seconds and bytes_ / seconds,
             "share_of_copy": seconds and bytes_ / copy / seconds, "share_of_roof": seconds and least / seconds,
             "bytes": bytes_, "flops": flops, "cold": row.get("cold", False),
             # Older reports have no unit.
             **({} if row.get("older") else {
                 "unit": row.get("unit", "multiply_add"), "unit_products": row.get("unit_products", 1)}),
             **({"elements": row["elements"]} if "elements" in row else {}),
-            **({"ranks": {"count": row["ranks"], "transport": "host", **row.get("of_ranks", {})}} if row.get("ranks", 1) > 1 else {}),
+            **({"ranks": {"count": row["ranks"], "transport": "host", **row.get("of_ranks", {})}}
+               if row.get("ranks", 1) > 1 else {}),
         })  # fmt: skip
     return {
         "schema": "tessera-report/1",
@@ -47,7 +50,8 @@ def report(rows, device="A chip, 8 threads", space="openmp", dtype="float", copy
             "finished": "2026-11-22T06:01:00Z" if finished else None,
             "spaces": {space: {
                 "device": device, "copy_bytes_per_second": copy, "launch_seconds": 1e-6, "working_set_bytes": 2.0**29,
-                "peak_operations_per_second": {"float": PEAK if dtype == "float" else None, "double": None, "int32": None},
+                "peak_operations_per_second": {
+                    "float": PEAK if dtype == "float" else None, "double": None, "int32": None},
                 "matrix_peak_operations_per_second": {"tf32": 6 * PEAK, "half": 12 * PEAK, "bfloat16": None},
             }},
         },

@@ -31,7 +31,9 @@ class Command(unittest.TestCase):
         self.folder = folder.name
 
     def run_plot(self, *arguments, env=None):
-        return subprocess.run([sys.executable, PROGRAM, *arguments], cwd=self.folder, capture_output=True, text=True, env=env)
+        return subprocess.run(
+            [sys.executable, PROGRAM, *arguments], cwd=self.folder, capture_output=True, text=True, env=env
+        )
 
     def refused(self, document, *words, arguments=()):
         path = write(self.folder, "r.json", document)
@@ -87,8 +89,8 @@ class Command(unittest.TestCase):
     @unittest.skipUnless(can_draw, "needs matplotlib")
     def test_figures_that_no_machine_has_measured(self):
         odd = [(key, value) for value in self.ODD
-               for key in ("seconds", "seconds_min", "seconds_first_quartile", "seconds_third_quartile", "bytes", "flops",
-                           "share_of_copy", "share_of_roof")]  # fmt: skip
+               for key in ("seconds", "seconds_min", "seconds_first_quartile", "seconds_third_quartile", "bytes",
+                           "flops", "share_of_copy", "share_of_roof")]  # fmt: skip
         document = report([{"app": "map", "variant": f"v{number}", "size": size, "seconds": size * 1e-9}
                            for number in range(len(odd) + 1) for size in (2**20, 2**24)])  # fmt: skip
         for row, (key, value) in zip(document["rows"], (one for one in odd for _ in range(2))):
@@ -104,7 +106,8 @@ class Command(unittest.TestCase):
                     "app": document["input"][0], "dtype": document["input"][0], "parameters": document["input"][0],
                     "data": document["input"][0], "file": document["input"][0], "copy_bytes_per_second": space,
                     "launch_seconds": space, "working_set_bytes": space, "device": space, "started": document["system"],
-                    "peak_operations_per_second": space, "spaces": document["system"], "host": document["system"]}  # fmt: skip
+                    "peak_operations_per_second": space, "spaces": document["system"],
+                    "host": document["system"]}  # fmt: skip
 
         for key in places(GOOD):
             for value in (-1, 1e300, 10**400, None, "x", [[1]], {"a": [1]}):
@@ -136,11 +139,14 @@ class Command(unittest.TestCase):
             path = write(self.folder, "r.json", GOOD)
             code, _, err = self.main(path, "--kind", "shares", "-o", os.path.join(self.folder, "s.svg"))
         self.assertEqual(code, 2)
-        self.assertRegex(err, r"^tessera-plot: cannot draw shares-openmp-float \(OverflowError: too large\); choose .+\n$")
+        self.assertRegex(
+            err, r"^tessera-plot: cannot draw shares-openmp-float \(OverflowError: too large\); choose .+\n$"
+        )
 
     @unittest.skipUnless(can_draw, "needs matplotlib")
     def test_titles_have_size_day_and_host_and_noise_is_said(self):
-        rows = [{"app": "map", "variant": variant, "size": size, "ranks": ranks, "seconds": 1e-3, "noisy": variant == "b"}
+        rows = [{"app": "map", "variant": variant, "size": size, "ranks": ranks, "seconds": 1e-3,
+                 "noisy": variant == "b"}
                 for variant in ("a", "b") for size in (2**20, 2**21) for ranks in (1, 2)]  # fmt: skip
         paths = [write(self.folder, "a.json", report(rows)), write(self.folder, "b.json", report(rows, device="B"))]
         code, out, err = self.main(*paths, "-o", os.path.join(self.folder, "p"), "--format", "svg")
@@ -207,7 +213,11 @@ class Command(unittest.TestCase):
     def test_one_report_gives_a_folder(self):
         result = self.run_plot(write(self.folder, "r.json", GOOD))
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        files = ["pictures/roofline-openmp-float.png", "pictures/shares-openmp-float.png", "pictures/sizes-map-openmp-float.png"]
+        files = [
+            "pictures/roofline-openmp-float.png",
+            "pictures/shares-openmp-float.png",
+            "pictures/sizes-map-openmp-float.png",
+        ]
         self.assertEqual(result.stdout.splitlines(), files)
         for file in files:
             with open(os.path.join(self.folder, file), "rb") as opened:
@@ -224,7 +234,8 @@ class Command(unittest.TestCase):
             result = self.run_plot(*paths, "-o", folder, "--format", formats)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             names = sorted(os.listdir(os.path.join(self.folder, folder)))
-            self.assertEqual({name.split("-")[0] for name in names}, {"roofline", "shares", "sizes", "strong", "weak", "machines"})
+            kinds = {name.split("-")[0] for name in names}
+            self.assertEqual(kinds, {"roofline", "shares", "sizes", "strong", "weak", "machines"})
             contents = []
             for name in names:
                 with open(os.path.join(self.folder, folder, name), "rb") as opened:
@@ -236,7 +247,8 @@ class Command(unittest.TestCase):
     @unittest.skipUnless(can_draw, "needs matplotlib")
     def test_a_run_that_has_not_ended_and_rows_left_out_are_said(self):
         rows = [{"app": "map", "seconds": 1e-3}, {"app": "map", "variant": "other", "status": "skipped"}]
-        result = self.run_plot(write(self.folder, "r.json", report(rows, finished=False)), "--kind", "shares", "-o", "s.svg")
+        path = write(self.folder, "r.json", report(rows, finished=False))
+        result = self.run_plot(path, "--kind", "shares", "-o", "s.svg")
         self.assertEqual((result.returncode, result.stdout.splitlines()), (0, ["s.svg", "rows left out: 1 skipped"]))
         self.assertIn("has not ended", result.stderr)
 
@@ -253,9 +265,12 @@ class Command(unittest.TestCase):
             paths = [write(self.folder, f"{number}.json", document) for number, document in enumerate(documents)]
             points = series.points(reports.read_all(paths))
             names = {point.place: point.place.device for point in points}
-            drawn = [pictures.roofline(series.rooflines(points)[0], names), pictures.shares(series.shares(points)[0], names),
-                     pictures.over_size(series.over_size(points)[0], names),
-                     pictures.comparison(series.comparisons(points)[0], names)]  # fmt: skip
+            drawn = [
+                pictures.roofline(series.rooflines(points)[0], names),
+                pictures.shares(series.shares(points)[0], names),
+                pictures.over_size(series.over_size(points)[0], names),
+                pictures.comparison(series.comparisons(points)[0], names),
+            ]
             for figure in drawn:
                 text = "\n".join(part.get_text() for part in figure.texts)
                 self.assertEqual("ROOFS UNSURE" in text and str(why) in text, why is not None, text)

@@ -31,7 +31,8 @@ class Tables(unittest.TestCase):
         write(self.results, "map.json", report(rows))
 
     def write_readme(self, *between, mark=MARK):
-        write(os.path.dirname(self.readme), "README.md", "\n".join(["# map", "", mark, *between, "<!-- end of figures -->", ""]))
+        lines = ["# map", "", mark, *between, "<!-- end of figures -->", ""]
+        write(os.path.dirname(self.readme), "README.md", "\n".join(lines))
 
     def run_script(self, *arguments):
         out, err = io.StringIO(), io.StringIO()
@@ -106,16 +107,22 @@ class Tables(unittest.TestCase):
     def of_ranks(self, kind, app, size, one, two):
         speedup = one / two
         scaling = {"kind": kind, "efficiency": speedup if kind == "weak" else speedup / 2, "baseline_seconds": one}
-        return {"app": app, "variant": "distributed", "size": size, "seconds": two, "ranks": 2,
-                "of_ranks": {"communication_seconds": {"max": 2e-5}, "bytes_sent": 2.0**19, "scaling": scaling}}  # fmt: skip
+        of_ranks = {"communication_seconds": {"max": 2e-5}, "bytes_sent": 2.0**19, "scaling": scaling}
+        return {"app": app, "variant": "distributed", "size": size, "seconds": two, "ranks": 2, "of_ranks": of_ranks}
 
     def test_weak_scaling(self):
-        rows = [self.of_ranks("weak", "map", 2**25, 1e-3, 2e-3), {"app": "map", "size": 2**25, "seconds": 1.0, "ranks": 2}]
+        rows = [
+            self.of_ranks("weak", "map", 2**25, 1e-3, 2e-3),
+            {"app": "map", "size": 2**25, "seconds": 1.0, "ranks": 2},
+        ]
         write(self.results, "two.json", report(rows))
         self.write_readme(mark="<!-- figures: chip-2026-11-22 scaling=two.json -->")
         self.assertEqual(self.run_script()[0], 0)
         self.assertIn("2026-11-22, 2 ranks, each on one A chip, 8 threads (openmp), GNU 16.2.0", self.text())
-        self.assertIn("sent, MiB |\n|---|---|---:|---:|---:|---:|---:|\n| map | 2^24 | 1 ms | 2 ms | 50% | 20 us | 0.5 |\n\n", self.text())
+        self.assertIn(
+            "sent, MiB |\n|---|---|---:|---:|---:|---:|---:|\n| map | 2^24 | 1 ms | 2 ms | 50% | 20 us | 0.5 |\n\n",
+            self.text(),
+        )
 
     def test_strong_scaling(self):
         rows = [self.of_ranks("strong", "map", 2**20, 1e-3, 2e-3), self.of_ranks("strong", "map", 2**24, 2.0, 1.0),
@@ -123,7 +130,10 @@ class Tables(unittest.TestCase):
         write(self.results, "two.json", report(rows))
         self.write_readme(mark="<!-- figures: chip-2026-11-22 scaling=two.json -->")
         self.assertEqual(self.run_script()[0], 0)
-        self.assertIn("| mini-app | 2^20 | 2^24 |\n|---|---:|---:|\n| dot |  | 10 us; 2.50 |\n| map | 1 ms; 0.50 | 2 s; 2.00 |\n", self.text())
+        self.assertIn(
+            "| mini-app | 2^20 | 2^24 |\n|---|---:|---:|\n| dot |  | 10 us; 2.50 |\n| map | 1 ms; 0.50 | 2 s; 2.00 |\n",
+            self.text(),
+        )
 
     def test_scaling_of_one_kind_and_place(self):
         self.write_readme(mark="<!-- figures: chip-2026-11-22 scaling=map.json -->")

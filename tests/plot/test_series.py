@@ -52,8 +52,12 @@ class Points(unittest.TestCase):
         self.assertEqual((point.launches, point.seconds, point.low_seconds, point.high_seconds), (3, 2e-3, 1e-3, 3e-3))
 
     def test_quartiles_further_apart_than_half_as_much_again_are_noise(self):
-        rows = [{"app": "map", "variant": "quiet", "seconds": 2e-3}, {"app": "map", "variant": "noisy", "seconds": 1e-3, "noisy": True}]
-        self.assertEqual([(point.variant, point.noisy) for point in points_of(report(rows))], [("quiet", False), ("noisy", True)])
+        rows = [
+            {"app": "map", "variant": "quiet", "seconds": 2e-3},
+            {"app": "map", "variant": "noisy", "seconds": 1e-3, "noisy": True},
+        ]
+        found = [(point.variant, point.noisy) for point in points_of(report(rows))]
+        self.assertEqual(found, [("quiet", False), ("noisy", True)])
         # A ratio of exactly 1.5 is not noisy.
         document = report(rows[:1])
         document["rows"][0].update(seconds_first_quartile=1.0, seconds=1.2, seconds_third_quartile=1.5)
@@ -63,7 +67,9 @@ class Points(unittest.TestCase):
 
     def test_launches_are_noisy_together(self):
         def launches(*rows):
-            (point,) = points_of(*(report([{"app": "map", "seconds": seconds, "noisy": noisy}]) for seconds, noisy in rows))
+            (point,) = points_of(
+                *(report([{"app": "map", "seconds": seconds, "noisy": noisy}]) for seconds, noisy in rows)
+            )
             return point.noisy
 
         self.assertFalse(launches((1.0, False), (1.1, False), (1.2, True)))
@@ -101,12 +107,19 @@ class Points(unittest.TestCase):
         names = series.place_names([point.place for point in points])
         self.assertEqual(
             sorted(names.values()),
-            ["openmp on A chip, 8 threads, Kokkos 4.6.1", "openmp on A chip, 8 threads, Kokkos 5.2.2", "openmp on B chip"],
+            [
+                "openmp on A chip, 8 threads, Kokkos 4.6.1",
+                "openmp on A chip, 8 threads, Kokkos 5.2.2",
+                "openmp on B chip",
+            ],
         )
         self.assertEqual(list(series.place_slugs(list(names)).values()), ["openmp1", "openmp2", "openmp3"])
 
     def test_only_rows_that_passed_count(self):
-        rows = [{"app": "map", "variant": status, "seconds": 1e-3, "status": status} for status in ("passed", "failed", "weak")]
+        rows = [
+            {"app": "map", "variant": status, "seconds": 1e-3, "status": status}
+            for status in ("passed", "failed", "weak")
+        ]
         (point,) = points_of(report(rows + [{"app": "map", "variant": "none", "status": "skipped"}]))
         self.assertEqual(point.variant, "passed")
 
@@ -120,14 +133,20 @@ class LargestCases(unittest.TestCase):
         self.assertFalse(group.small)
 
     def test_settings_are_groups_named_by_what_differs(self):
-        rows = [{"app": "prefix_sum", "seconds": 1e-3, "parameters": {"segment": segment, "op": "sum"}} for segment in (0, 64)]
+        rows = [
+            {"app": "prefix_sum", "seconds": 1e-3, "parameters": {"segment": segment, "op": "sum"}}
+            for segment in (0, 64)
+        ]
         groups = series.largest_cases(points_of(report(rows)))
         self.assertEqual([group.name for group in groups], ["prefix_sum segment=0", "prefix_sum segment=64"])
 
     def test_files_count_only_without_generated_cases(self):
-        files = [{"app": app, "file": f"{n}.h5", "size": n, "seconds": 1e-6} for app in ("map", "dot") for n in (5, 700)]
+        files = [
+            {"app": app, "file": f"{n}.h5", "size": n, "seconds": 1e-6} for app in ("map", "dot") for n in (5, 700)
+        ]
         groups = series.largest_cases(points_of(report(files + [{"app": "map", "size": 100, "seconds": 1e-6}])))
-        self.assertEqual([(group.app, group.points[0].case.file) for group in groups], [("dot", "700.h5"), ("map", None)])
+        found = [(group.app, group.points[0].case.file) for group in groups]
+        self.assertEqual(found, [("dot", "700.h5"), ("map", None)])
         self.assertTrue(all(group.small for group in groups))
 
 
@@ -151,7 +170,8 @@ class Roofline(unittest.TestCase):
     def test_a_picture_a_dtype(self):
         rows = [{"app": "map", "seconds": 1e-3}]
         pictures = series.rooflines(points_of(report(rows), report(rows, dtype="double")))
-        self.assertEqual([(picture.dtype, picture.peak is None) for picture in pictures], [("float", False), ("double", True)])
+        peaks = [(picture.dtype, picture.peak is None) for picture in pictures]
+        self.assertEqual(peaks, [("float", False), ("double", True)])
 
 
 class OverSize(unittest.TestCase):
@@ -160,7 +180,8 @@ class OverSize(unittest.TestCase):
                 for size in (2**22, 2**20) for variant, slow in (("a", 1e-9), ("b", 2e-9))]  # fmt: skip
         (picture,) = series.over_size(points_of(report(rows)))
         self.assertEqual(list(picture.variants), ["a", "b"])
-        self.assertEqual([(p.case.size, p.seconds) for p in picture.variants["b"]], [(2**n, 2**n * 2e-9) for n in (20, 22)])
+        found = [(p.case.size, p.seconds) for p in picture.variants["b"]]
+        self.assertEqual(found, [(2**n, 2**n * 2e-9) for n in (20, 22)])
         self.assertEqual([size for size, _, _ in picture.roof], [2**20, 2**22])
         self.assertAlmostEqual(picture.roof[0][1], 8 * 2**20 / COPY)
         self.assertAlmostEqual(picture.roof[0][2], COPY)
@@ -198,7 +219,10 @@ class OverSize(unittest.TestCase):
 
 class Shares(unittest.TestCase):
     def test_largest_first(self):
-        rows = [{"app": "dot", "variant": variant, "seconds": seconds} for variant, seconds in (("slow", 4e-3), ("fast", 2e-3))]
+        rows = [
+            {"app": "dot", "variant": variant, "seconds": seconds}
+            for variant, seconds in (("slow", 4e-3), ("fast", 2e-3))
+        ]
         (picture,) = series.shares(points_of(report(rows)))
         best, other = picture.groups[0].points
         self.assertEqual((best.variant, other.variant), ("fast", "slow"))
@@ -207,12 +231,18 @@ class Shares(unittest.TestCase):
 
 class Scaling(unittest.TestCase):
     def rows(self, cases):
-        return report([{"app": "dot", "size": size, "ranks": ranks, "seconds": seconds} for size, ranks, seconds in cases])
+        return report(
+            [{"app": "dot", "size": size, "ranks": ranks, "seconds": seconds} for size, ranks, seconds in cases]
+        )
 
     def test_strong(self):
-        (picture,) = series.scaling(points_of(self.rows([(2**24, 1, 8.0), (2**24, 4, 4.0), (2**24, 2, 4.0)])), weak=False)
+        cases = [(2**24, 1, 8.0), (2**24, 4, 4.0), (2**24, 2, 4.0)]
+        (picture,) = series.scaling(points_of(self.rows(cases)), weak=False)
         self.assertEqual(picture.size, 2**24)
-        figures = [(ranks, seconds, speedup, efficiency) for ranks, seconds, _, _, speedup, efficiency in picture.variants["plain"]]
+        figures = [
+            (ranks, seconds, speedup, efficiency)
+            for ranks, seconds, _, _, speedup, efficiency in picture.variants["plain"]
+        ]
         self.assertEqual(figures, [(1, 8.0, 1.0, 1.0), (2, 4.0, 2.0, 1.0), (4, 4.0, 2.0, 0.5)])
 
     def test_strong_from_two_ranks_on(self):
@@ -245,12 +275,16 @@ class Scaling(unittest.TestCase):
 class Comparison(unittest.TestCase):
     def test_the_largest_size_that_both_have(self):
         here = report([{"app": "map", "size": size, "seconds": size * 1e-9} for size in (2**20, 2**22)])
-        there = report([{"app": "map", "size": size, "seconds": size * 1e-10} for size in (2**20, 2**22, 2**28)], device="B chip")
+        there = report(
+            [{"app": "map", "size": size, "seconds": size * 1e-10} for size in (2**20, 2**22, 2**28)], device="B chip"
+        )
         (picture,) = series.comparisons(points_of(here, there))
         self.assertTrue(picture.variants)
         ((name, size, found),) = picture.rows
         self.assertEqual((name, size), ("map plain", 2**22))
-        self.assertEqual([(point.place.device, point.case.size) for point in found], [("A chip, 8 threads", size), ("B chip", size)])
+        self.assertEqual(
+            [(point.place.device, point.case.size) for point in found], [("A chip, 8 threads", size), ("B chip", size)]
+        )
         (fastest,) = series.comparisons(points_of(here, there), most_rows=0)
         self.assertEqual([point.case.size for point in fastest.rows[0][2]], [size, size])
 
@@ -258,10 +292,14 @@ class Comparison(unittest.TestCase):
         rows = [{"app": "map", "variant": f"v{number}", "seconds": 1e-3 + number * 1e-6} for number in range(50)]
         (picture,) = series.comparisons(points_of(report(rows), report(rows[::-1], device="B chip")))
         self.assertFalse(picture.variants)
-        self.assertEqual([(name, [p.variant for p in found]) for name, _, found in picture.rows], [("map", ["v0", "v0"])])
+        fastest = [(name, [p.variant for p in found]) for name, _, found in picture.rows]
+        self.assertEqual(fastest, [("map", ["v0", "v0"])])
 
     def test_rows_that_move_nothing_have_no_place(self):
-        rows = [{"app": "roofline", "variant": "launch", "bytes": 0.0, "seconds": 1e-6}, {"app": "map", "seconds": 1e-3}]
+        rows = [
+            {"app": "roofline", "variant": "launch", "bytes": 0.0, "seconds": 1e-6},
+            {"app": "map", "seconds": 1e-3},
+        ]
         (picture,) = series.comparisons(points_of(report(rows), report(rows, device="B chip")))
         self.assertEqual([name for name, _, _ in picture.rows], ["map plain"])
 
@@ -276,7 +314,11 @@ class Pictures(unittest.TestCase):
         self.assertEqual(names, ["roofline-openmp-float", "shares-openmp-float", "sizes-map-openmp-float"])
 
     def test_every_picture_has_a_name_of_its_own(self):
-        rows = [{"app": "map", "size": size, "seconds": 1e-3, "ranks": ranks} for size in (2**20, 2**24) for ranks in (1, 2)]
+        rows = [
+            {"app": "map", "size": size, "seconds": 1e-3, "ranks": ranks}
+            for size in (2**20, 2**24)
+            for ranks in (1, 2)
+        ]
         points = points_of(report(rows), report(rows, device="B chip"))
         names = [name for name, _, _ in command.find_pictures(points, list(command.KINDS))]
         self.assertEqual(len(names), len(set(names)))

@@ -123,7 +123,8 @@ def complaints_of_lessons(apps, root):
                 complaints.append(f"{path} is a lesson of {lines} lines of code, more than {LINES_OF_LESSON}")
             if "Kokkos::parallel_" not in text:
                 complaints.append(f"{path} is a lesson without a loop of its own")
-            if re.search(r"tessera/(collective/pack|collective/lane/(?!lanes)|kernels/(?!%s))" % HEADERS_OF_LESSONS, text):
+            own_work = r"tessera/(collective/pack|collective/lane/(?!lanes)|kernels/(?!%s))" % HEADERS_OF_LESSONS
+            if re.search(own_work, text):
                 complaints.append(f"{path} is a lesson that takes its work from a kernel or from packs")
     return complaints
 
@@ -133,7 +134,9 @@ def puzzle_inputs(root):
     found = []
     for path in sorted(glob.glob(os.path.join(root, "inputs", "*", "puzzle_*.h5"))):
         stem = path[: -len(".h5")]
-        if not any(stem.endswith(dtype) and os.path.exists(stem[: -len(dtype)] + ".h5") for dtype in ("_double", "_int32")):
+        if not any(
+            stem.endswith(dtype) and os.path.exists(stem[: -len(dtype)] + ".h5") for dtype in ("_double", "_int32")
+        ):
             found.append("/".join(path.split(os.sep)[-2:]))
     return found
 
@@ -187,7 +190,9 @@ def check(text, apps, root=ROOT):
                 if not os.path.exists(os.path.join(root, "inputs", app, name + ".h5")):
                     complaints.append(f"{place}: there is no inputs/{app}/{name}.h5")
             command = command.strip("`")
-            complaints += [f"{place}: {why}" for why in complaints_of_command(command, app, variants, inputs, apps[app])]
+            complaints += [
+                f"{place}: {why}" for why in complaints_of_command(command, app, variants, inputs, apps[app])
+            ]
             commands.append(command)
     complaints += [f"inputs/{name} is no row's" for name in puzzle_inputs(root) if name not in named]
     there = {puzzle for puzzles in of_app.values() for puzzle in puzzles}
@@ -214,7 +219,9 @@ def readme_table(text, apps):
                 continue
             app, puzzles = link["app"], "" if cells[-1] == "none" else cells[-1]
             summary = " ".join(apps[app]["summary"]).replace("|", "\\|")
-            lines.append(f"| [{app}](apps/{app}/README.md) | {f'`{summary}`' if '=' in summary else summary} | {puzzles} |")
+            if "=" in summary:
+                summary = f"`{summary}`"
+            lines.append(f"| [{app}](apps/{app}/README.md) | {summary} | {puzzles} |")
     return "\n".join([*lines, "", ""])
 
 
@@ -224,8 +231,12 @@ def complaints_of_report(command, report):
     of = {}
     for row in report["rows"]:
         of.setdefault((row["app"], row["variant"]), []).append(row)
-    complaints = [f"{app}/{variant} is {row['status']}: {row['reason']}" for (app, variant), rows in of.items() for row in rows
-                  if row["status"] not in ("passed", "skipped")]  # fmt: skip
+    complaints = [
+        f"{app}/{variant} is {row['status']}: {row['reason']}"
+        for (app, variant), rows in of.items()
+        for row in rows
+        if row["status"] not in ("passed", "skipped")
+    ]
     for name in words[words.index("--variant") + 1].split(","):
         rows = {app: rows for (app, variant), rows in of.items() if variant == name}
         if not rows:

@@ -33,8 +33,9 @@ SWEEP = "./run tessera run --sweep zip_p21 --variant tiled"
 LINES = (
     ["# Page", "", "## Puzzles", "", "| puzzle | mini-app | variants | inputs | command |", "|---|---|---|---|---|"]
     + [row(f"P{number} Name", "map", "range", "one") for number in range(1, 24)]
-    + [row("P24, more", "zip", "tiled", "two"), row("P24, sweep", "zip", "tiled", "two", SWEEP), "", "Text.", "", "## Scans", ""]
-    + ["| scan | mini-app | variants | inputs | command |", "|---|---|---|---|---|", row("all", "map", "scratch", "one"), ""]
+    + [row("P24, more", "zip", "tiled", "two"), row("P24, sweep", "zip", "tiled", "two", SWEEP), "", "Text.", ""]
+    + ["## Scans", "", "| scan | mini-app | variants | inputs | command |", "|---|---|---|---|---|"]
+    + [row("all", "map", "scratch", "one"), ""]
     + ["## Mini-apps", "", "| mini-app | puzzles |", "|---|---|"]
     + ["| [map](map/README.md) | " + ", ".join(f"P{number}" for number in range(1, 24)) + ", scans |"]
     + ["| [zip](zip/README.md) | P24 |", "| [other](other/README.md) | none |"]
@@ -87,16 +88,21 @@ class Map(unittest.TestCase):
         self.assertEqual(len(puzzle_map.check(PAGE, puzzle_map.listed(LIST), self.root)[1]), 26)
 
     def test_a_table_of_figures_is_no_map(self):
-        figures = "## Beside the libraries\n\n| mini-app | case | ratio |\n|---|---|---|\n| zap | 2^28 | 1.00 |\n\n## Mini-apps"
+        figures = (
+            "## Beside the libraries\n\n| mini-app | case | ratio |\n|---|---|---|\n| zap | 2^28 | 1.00 |\n\n"
+            "## Mini-apps"
+        )
         self.assertEqual(self.complaints("## Mini-apps", figures), [])
         self.expect("3 cells, not 5", "## Mini-apps", figures.replace("libraries", "others"))
 
     def test_names_that_do_not_exist(self):
-        self.expect("P24, more: zip has no variant tilde", "| `tiled` | `two` | `./run zip", "| `tilde` | `two` | `./run zip")
+        self.expect(
+            "P24, more: zip has no variant tilde", "| `tiled` | `two` | `./run zip", "| `tilde` | `two` | `./run zip"
+        )
         self.expect("there is no inputs/zip/three.h5", "`two`", "`three`")
         self.expect("zip has no sweep zip_p22", "zip_p21", "zip_p22")
-        self.expect("no link to the README of a mini-app", "[zip](zip/README.md) | `tiled`", "[zap](zap/README.md) | `tiled`")
-        self.expect("no link to the README of a mini-app", "[zip](zip/README.md) | `tiled`", "[zip](map/README.md) | `tiled`")
+        for link in ("[zap](zap/README.md)", "[zip](map/README.md)"):
+            self.expect("no link to the README of a mini-app", "[zip](zip/README.md) | `tiled`", f"{link} | `tiled`")
         os.remove(os.path.join(self.root, "apps/zip/README.md"))
         self.expect("there is no apps/zip/README.md")
 
@@ -119,7 +125,8 @@ class Map(unittest.TestCase):
         self.expect("Mini-apps: other is missing", "| [other](other/README.md) | none |\n", "")
         self.expect("Mini-apps: new is missing", list_text=LIST + "app      new  made today\n")
         self.expect("Mini-apps: other is none of --list", list_text=LIST.replace("app      other  nothing\n", ""))
-        self.expect("other is there twice", "| [other](other/README.md) | none |\n", "| [other](other/README.md) | none |\n" * 2)
+        other = "| [other](other/README.md) | none |\n"
+        self.expect("other is there twice", other, other * 2)
         self.expect("zip has none, but the other tables say P24", "README.md) | P24 |", "README.md) | none |")
         self.expect("no variants, or no inputs", "`tiled` | `two` | `./run zip", "tiled | `two` | `./run zip")
 
@@ -129,11 +136,13 @@ class Map(unittest.TestCase):
 
         command = "./run matmul --input inputs/matmul/one.h5 --variant tiled,tiled_async"
         skipped = ("matmul", "tiled_async", "skipped", "no copies")
-        self.assertEqual(puzzle_map.complaints_of_report(command, rows(("matmul", "tiled", "passed", None), skipped)), [])
+        some = rows(("matmul", "tiled", "passed", None), skipped)
+        self.assertEqual(puzzle_map.complaints_of_report(command, some), [])
         some = rows(("matmul", "tiled", "skipped", "serial"), ("matmul", "tiled", "passed", None), skipped)
         self.assertEqual(puzzle_map.complaints_of_report(command, some), [])
-        self.assertEqual(puzzle_map.complaints_of_report(command, rows(("matmul", "tiled", "skipped", "too large"), skipped)),
-                         ["matmul/tiled has no row that passed: too large"])  # fmt: skip
+        some = rows(("matmul", "tiled", "skipped", "too large"), skipped)
+        wanted = ["matmul/tiled has no row that passed: too large"]
+        self.assertEqual(puzzle_map.complaints_of_report(command, some), wanted)
         self.assertEqual(puzzle_map.complaints_of_report(command, rows(("matmul", "tiled", "passed", None))),
                          ["tiled_async has no row"])  # fmt: skip
         for status in ("failed", "weak"):
@@ -146,7 +155,8 @@ class Map(unittest.TestCase):
 
     def test_the_later_edition(self):
         later = "## Later edition\n\n| puzzle | mini-app | variants | inputs | command |\n|---|---|---|---|---|\n"
-        self.assertEqual(self.complaints("## Mini-apps", later + row("P27 Sum", "zip", "tiled", "two") + "\n\n## Mini-apps"), [])
+        right = later + row("P27 Sum", "zip", "tiled", "two") + "\n\n## Mini-apps"
+        self.assertEqual(self.complaints("## Mini-apps", right), [])
         for name in ("P26", "P36", "Sum"):
             self.expect(f"{name} is none of P27 to P35", "## Mini-apps",
                         later + row(name, "zip", "tiled", "two") + "\n\n## Mini-apps")  # fmt: skip
