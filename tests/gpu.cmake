@@ -18,8 +18,8 @@ function(tessera_add_gpu_test name)
   endif()
   add_test(NAME gpu_${name} COMMAND ${test_COMMAND})
   # Tests run side by side: few threads each, that sleep while they wait.
-  set_tests_properties(gpu_${name} PROPERTIES LABELS ${test_LABEL} TIMEOUT ${test_TIMEOUT}
-    ENVIRONMENT "TESSERA_TEST_SPACE=${space};OMP_NUM_THREADS=2;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;${test_ENVIRONMENT}")
+  set_tests_properties(gpu_${name} PROPERTIES LABELS ${test_LABEL} TIMEOUT ${test_TIMEOUT} ENVIRONMENT
+    "TESSERA_TEST_SPACE=${space};OMP_NUM_THREADS=2;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;${test_ENVIRONMENT}")
 endfunction()
 
 # Each layer of the collectives: each look-back is launched 200 times. In parts, because that takes as long as the rest.
@@ -34,7 +34,8 @@ tessera_add_gpu_test(memory COMMAND memory_tests)
 # which tiles arrive.
 foreach(program IN LISTS app_test_programs)
   string(REPLACE app_tests rows name ${program})
-  tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=-*RepeatedRuns*:*LateMistakes*:PlantedMistakes* TIMEOUT 1800)
+  tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=-*RepeatedRuns*:*LateMistakes*:PlantedMistakes*
+    TIMEOUT 1800)
   string(REPLACE app_tests repeats name ${program})
   tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=*RepeatedRuns* ENVIRONMENT TESSERA_TEST_REPEATS=100)
   # Mistakes that come late, and those inside kernels, at the size of a GPU's runs: few at a time, for the memory.
@@ -45,10 +46,12 @@ foreach(program IN LISTS app_test_programs)
 endforeach()
 
 # The same behind 2^31 elements, with mini-apps of each family of kernels (large_cases() in
-# apps/late_mistakes_test.cpp). Two at a time need up to 100 GB of host memory and 70 GB of the GPU's, so that they have a
-# label of their own; the largest ones do not run beside each other.
+# apps/late_mistakes_test.cpp). Two at a time need up to 100 GB of host memory and 70 GB of the GPU's, so that they have
+# a label of their own; the largest ones do not run beside each other.
+set(large_apps map prefix_sum dot axis_sum histogram partition transpose broadcast_add pooling embedding softmax
+    layernorm matmul attention)
 foreach(app IN LISTS apps)
-  if(NOT app MATCHES "^(map|prefix_sum|dot|axis_sum|histogram|partition|transpose|broadcast_add|pooling|embedding|softmax|layernorm|matmul|attention)$")
+  if(NOT app IN_LIST large_apps)
     continue()
   endif()
   tessera_add_gpu_test(large_${app} COMMAND app_tests_${app} --gtest_filter=*LateMistakes* LABEL large
@@ -68,8 +71,8 @@ if(TARGET roofline)
   list(APPEND quickly --machine ${machine_file})
 endif()
 
-# What joins parts of an array must join neighbours, which sums of everything do not show, and segments do. rows_* tries them on 70001
-# elements: some rows have more levels above 2^21.
+# What joins parts of an array must join neighbours, which sums of everything do not show, and segments do. rows_* tries
+# them on 70001 elements: some rows have more levels above 2^21.
 foreach(app IN ITEMS prefix_sum partition)
   if(TARGET ${app})
     foreach(segment 100 1048583)
@@ -93,16 +96,19 @@ if(Kokkos_ENABLE_CUDA AND TESSERA_COMPUTE_SANITIZER)
       tessera_add_gpu_test(${tool}_${app}
         COMMAND ${TESSERA_COMPUTE_SANITIZER} --tool ${tool} --error-exitcode 9 --print-limit 20
                 $<TARGET_FILE:${app}> --size 5003 ${quickly})
-      # One at a time: the sanitizer needs memory of its own, and one has crashed among many. The chain is long, so it begins early.
-      set_tests_properties(gpu_${tool}_${app} PROPERTIES FIXTURES_REQUIRED gpu_machine RESOURCE_LOCK gpu_sanitizer COST 200)
+      # One at a time: the sanitizer needs memory of its own, and one has crashed among many. The chain is long, so it
+      # begins early.
+      set_tests_properties(gpu_${tool}_${app} PROPERTIES FIXTURES_REQUIRED gpu_machine RESOURCE_LOCK gpu_sanitizer
+        COST 200)
     endforeach()
   endforeach()
 elseif(Kokkos_ENABLE_CUDA)
   message(STATUS "compute-sanitizer was not found: no tests gpu_memcheck_*, gpu_racecheck_*")
 endif()
 
-# What no run can be sure to miss stands in the machine code: fences between a team's result and the word that announces it, and,
-# of warpgroups, what lets the matrix unit see copies and factors. (The order that a processor happens to keep hides their loss.)
+# What no run can be sure to miss stands in the machine code: fences between a team's result and the word that announces
+# it, and, of warpgroups, what lets the matrix unit see copies and factors.
+# (The order that a processor happens to keep hides their loss.)
 find_program(TESSERA_CUOBJDUMP cuobjdump
   HINTS ${CUDAToolkit_BIN_DIR} ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
 function(tessera_add_machine_code_test app kernels)
@@ -116,7 +122,8 @@ function(tessera_add_machine_code_test app kernels)
 endfunction()
 if(TESSERA_KOKKOS_ARCH MATCHES "HOPPER90")
   # Not AskForWarpgroups, a reduction that runs no kernel of its own.
-  tessera_add_machine_code_test(matmul ParallelFor.*Warpgroup WARPGROUP[.]ARRIVE WARPGROUP[.]DEPBAR FENCE[.]VIEW[.]ASYNC)
+  tessera_add_machine_code_test(matmul ParallelFor.*Warpgroup
+    WARPGROUP[.]ARRIVE WARPGROUP[.]DEPBAR FENCE[.]VIEW[.]ASYNC)
 endif()
 tessera_add_machine_code_test(dot SinglePassSumKernel MEMBAR)
 tessera_add_machine_code_test(histogram HistogramKernel MEMBAR)
@@ -133,6 +140,7 @@ endforeach()
 foreach(app IN ITEMS map prefix_sum dot histogram partition pooling conv1d butterfly)
   if(TARGET ${app})
     tessera_add_gpu_test(beyond_${app} COMMAND ${app} --size 2147483653 ${quickly} TIMEOUT 1200)
-    set_tests_properties(gpu_beyond_${app} PROPERTIES FIXTURES_REQUIRED gpu_machine PROCESSORS 16 RESOURCE_LOCK gpu_memory)
+    set_tests_properties(gpu_beyond_${app} PROPERTIES FIXTURES_REQUIRED gpu_machine PROCESSORS 16
+      RESOURCE_LOCK gpu_memory)
   endif()
 endforeach()

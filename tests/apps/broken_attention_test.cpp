@@ -1,6 +1,6 @@
-// Wrong attention; and what GPUs choose, which hosts can run too: several groups of lanes in a thread, each with keys of
-// its own, and the merge of pieces by teams of few columns. And the kernel that only GPUs run, on emulated matrix units, under
-// teams that run their threads in the worst order.
+// Wrong attention; and what GPUs choose, which hosts can run too: several groups of lanes in a thread, each with keys
+// of its own, and the merge of pieces by teams of few columns. And the kernel that only GPUs run, on emulated matrix
+// units, under teams that run their threads in the worst order.
 
 #include "broken_rows.hpp"
 
@@ -151,7 +151,8 @@ TEST(BrokenAttention, BFloat16WithoutSaying) {
   testing::expect_caught<Attention>(BFloat16WithoutSaying{}, size, small, "out");
 }
 
-// Compiled extents and those of the run, around them: one key more or less, one column more or less are another kernel's.
+// Compiled extents and those of the run, around them: one key more or less,
+// one column more or less are another kernel's.
 TEST(Attention, FixedAndAnyLength) {
   App const all = app();
   int fixed = 0;
@@ -615,8 +616,8 @@ TEST_F(TensorAttention, LargeScores) {
   }
 }
 
-// As many keys as users have, by default data: every other query is random, and its weights are brought to a larger score far
-// behind the first tiles. Its bound is close enough to see that.
+// As many keys as users have, by default data: every other query is random, and its weights are brought to a larger
+// score far behind the first tiles. Its bound is close enough to see that.
 TEST_F(TensorAttention, ManyKeys) {
   EXPECT_EQ((outcome_of<OnEmulatedUnits<kernels::TensorAttentionTile<64, 2, 2, 2, 2, 2>>>(64, 1 << 14, 64, 1,
                                                                                           DataKind::exact, 1)),
@@ -680,7 +681,8 @@ TEST_F(BrokenTensorAttention, LanesDoNotExchange) {
   expect_caught_on_units<OnEmulatedUnits<TwoByTwo<16>, Late, Given::right, WithoutExchange>>(128, DataKind::random, 3);
 }
 
-// The case inputs/attention/long.h5: its values rise from key to key, so that also a row with factors of bfloat16 sees lost keys.
+// The case inputs/attention/long.h5: its values rise from key to key,
+// so that also a row with factors of bfloat16 sees lost keys.
 testing::GivenFields long_case() {
   auto const matrix = [](std::size_t rows, std::size_t cols, std::size_t step, std::size_t period, double divisor) {
     std::vector<double> values(rows * cols);
@@ -712,8 +714,8 @@ TEST_F(BrokenTensorAttention, LosesATileOfTheLongCase) {
   EXPECT_NE(verdict_on_the_long_case<Given::lost_tile>().find("elements are wrong"), std::string::npos);
 }
 
-// A product of terms that is left out. The three smallest are half of what float's own bound is, whose worst case random data are far
-// from: so a part of the bound, which the kernel keeps.
+// A product of terms that is left out. The three smallest are half of what float's own bound is, whose worst case
+// random data are far from: so a part of the bound, which the kernel keeps.
 constexpr double part_of_bound = 0.125;
 TEST_F(TensorAttention, ThreeTermsKeepAPartOfTheBound) {
   EXPECT_EQ((outcome_of<OnEmulatedUnits<ThreeTerms<48>>>(33, 3, 48, 1, DataKind::random, 1, part_of_bound)), "");

@@ -135,8 +135,8 @@ TEST_P(Rows, NotFinite) {
 }
 
 // Very small tiles and segments with several threads per team consist mostly of barriers. If there are fewer processors
-// than threads, each barrier waits for a time slice. A hundred of these tiles suffice, also for several levels; the same
-// tiles with one thread are tested by the thousand.
+// than threads, each barrier waits for a time slice. A hundred of these tiles suffice, also for several levels; the
+// same tiles with one thread are tested by the thousand.
 std::size_t most_elements(ParameterMap const& map) {
   auto const value = [&](char const* name) {
     auto const found = map.find(name);

@@ -1,5 +1,5 @@
-# Installs a built Tessera, builds the consumer project beside this script against it, runs it, and sees wrong variants fail
-# to compile with Tessera's own messages.
+# Installs a built Tessera, builds the consumer project beside this script against it, runs it, and sees wrong variants
+# fail to compile with Tessera's own messages.
 #
 #   cmake -D BUILD_DIR=<build tree of Tessera> -P tests/install/run.cmake
 #
@@ -35,7 +35,7 @@ function(expect text)
   endif()
 endfunction()
 
-# --- Install, and move the tree: nothing in it may name the prefix that it was installed to -----------------------------
+# --- Install, and move the tree: nothing in it may name the prefix that it was installed to ---------------------------
 file(REMOVE_RECURSE ${work})
 run("install" ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${work}/installed)
 file(RENAME ${work}/installed ${work}/moved)
@@ -48,7 +48,8 @@ run("installed program" ${work}/moved/bin/tessera list)
 file(GLOB apps RELATIVE ${work}/moved/libexec/tessera ${work}/moved/libexec/tessera/*)
 file(GLOB inputs LIST_DIRECTORIES ON RELATIVE ${work}/moved/share/tessera/inputs ${work}/moved/share/tessera/inputs/*)
 if(NOT apps OR NOT apps STREQUAL inputs)
-  message(FATAL_ERROR "programs in libexec/tessera (${apps}) and inputs in share/tessera/inputs (${inputs}) are not of the same mini-apps")
+  message(FATAL_ERROR "programs in libexec/tessera (${apps}) and inputs in share/tessera/inputs (${inputs}) are not of "
+                      "the same mini-apps")
 endif()
 list(GET apps 0 app)
 run("a mini-app's own program" ${work}/moved/libexec/tessera/${app} --list)
@@ -59,7 +60,8 @@ expect(" failed=0 ")
 
 # --- The consumer -----------------------------------------------------------------------------------------------------
 set(options "")
-foreach(name CMAKE_MAKE_PROGRAM CMAKE_CXX_COMPILER CMAKE_C_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_BUILD_TYPE CMAKE_CXX_FLAGS)
+foreach(name CMAKE_MAKE_PROGRAM CMAKE_CXX_COMPILER CMAKE_C_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_BUILD_TYPE
+        CMAKE_CXX_FLAGS)
   if(BUILD_${name})
     list(APPEND options -D "${name}=${BUILD_${name}}")
   endif()

@@ -1,5 +1,5 @@
-# Copies of kernels with mistakes inside, and of the variants that use them. tests/planted/<name>.txt names a header, what changes in it,
-# and the variants whose rows must then fail:
+# Copies of kernels with mistakes inside, and of the variants that use them. tests/planted/<name>.txt names a header,
+# what changes in it, and the variants whose rows must then fail:
 #
 #   header kernels/scan.hpp         in common/include/tessera, or apps/<app>/<header or variant>
 #   also kernels/x.hpp              a header that uses the first one: copied without changes
@@ -10,11 +10,12 @@
 #   text that replaces it
 #   <---
 #
-# Lines between replacements are comments. Two words after a variant are not parameters: `size=N` sets --size, and `on=hosts` or `on=gpus`
-# selects rows.
+# Lines between replacements are comments. Two words after a variant are not parameters: `size=N` sets --size, and
+# `on=hosts` or `on=gpus` selects rows.
 #
-# The copies are in the namespace tessera::planted. There `kernels::` and `ranks::` name a copy if there is one, and the original
-# otherwise. So the text of a variant needs no change. Copies for variants on ranks have a directory of their own.
+# The copies are in the namespace tessera::planted. There `kernels::` and `ranks::` name a copy if there is one, and the
+# original otherwise. So the text of a variant needs no change.
+# Copies for variants on ranks have a directory of their own.
 #
 # It is an error if the text to replace is not in its header once. If you change a kernel, move its mistakes.
 
@@ -62,17 +63,20 @@ function(tessera_planted_variants head app level result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# Copies a source into the app's directory: its text, in the namespace tessera::planted, includes the copies of `headers`.
+# Copies a source into the app's directory: its text, in the namespace tessera::planted,
+# includes the copies of `headers`.
 function(tessera_write_planted app level source text headers)
   foreach(header IN LISTS headers)
     string(REPLACE "#include <tessera/${header}>" "#include \"planted/${app}_${level}/${header}\"" text "${text}")
   endforeach()
   foreach(header IN LISTS headers)  # headers of the app, which its sources include by their places
     if(header MATCHES "^apps/[a-z_0-9]+/(.*)$")
-      string(REGEX REPLACE "#include \"(../)?${CMAKE_MATCH_1}\"" "#include \"planted/${app}_${level}/${header}\"" text "${text}")
+      string(REGEX REPLACE "#include \"(../)?${CMAKE_MATCH_1}\"" "#include \"planted/${app}_${level}/${header}\""
+             text "${text}")
     endif()
   endforeach()
-  string(REGEX REPLACE "#include \"(../)?([a-z_0-9]+[.]hpp)\"" "#include \"${PROJECT_SOURCE_DIR}/apps/${app}/\\2\"" text "${text}")
+  string(REGEX REPLACE "#include \"(../)?([a-z_0-9]+[.]hpp)\"" "#include \"${PROJECT_SOURCE_DIR}/apps/${app}/\\2\""
+         text "${text}")
   string(REGEX MATCH "\nnamespace tessera::([a-z_0-9]+)(::detail)? {\n" line "${text}")
   set(inside ${CMAKE_MATCH_1})
   string(REPLACE "\nnamespace tessera::${inside}" "\nnamespace tessera::planted::${inside}" text "${text}")
@@ -120,15 +124,16 @@ function(tessera_plant_mistakes name header text result)
     string(FIND "${text}" "${from}" first)
     string(FIND "${text}" "${from}" last REVERSE)
     if(first LESS 0 OR NOT first EQUAL last)
-      message(FATAL_ERROR "tests/planted/${name}.txt: this is not in ${header} just once; move the mistake along:\n${from}")
+      message(FATAL_ERROR "tests/planted/${name}.txt: this is not in ${header} just once; move the mistake along:\n"
+                          "${from}")
     endif()
     string(REPLACE "${from}" "${to}" text "${text}")
   endwhile()
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 
-# tessera_plant(app level result): writes the copies for the app, and a test of each of its variants that are on several ranks
-# (level `ranks`) or not (level `one`); the file with the tests, or nothing.
+# tessera_plant(app level result): writes the copies for the app, and a test of each of its variants that are on several
+# ranks (level `ranks`) or not (level `one`); the file with the tests, or nothing.
 function(tessera_plant app level result)
   set(names "")
   file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/planted planted/*.txt)
@@ -200,7 +205,8 @@ function(tessera_plant app level result)
       string(REPLACE ";" ", " parameters "${parameters}")
       math(EXPR number "${number} + 1")
       string(APPEND tests "TEST_F(PlantedMistakes, ${app}_${variant}_${number}) {
-  expect_planted_seen(${app}::app(), planted::${app}::${variant}(), {${mistakes}}, {${parameters}}, ${size}, Spaces::${spaces});
+  expect_planted_seen(${app}::app(), planted::${app}::${variant}(), {${mistakes}}, {${parameters}}, ${size},
+                      Spaces::${spaces});
 }\n")
     endforeach()
   endforeach()

@@ -13,7 +13,8 @@
 
 namespace tessera::planted {
 
-/// The rows of a copied variant, of floats alone: one dtype shows what the others do. Copies find it before tessera::rows.
+/// The rows of a copied variant, of floats alone: one dtype shows what the others do.
+/// Copies find it before tessera::rows.
 template <class Problem, class Variant>
 [[nodiscard]] VariantRows rows() {
   VariantRows result{.info = Variant::info, .rows = {}};

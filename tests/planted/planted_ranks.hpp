@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Mistakes in what ranks exchange (planted.cmake makes them): some rank must find its part wrong, and none where no mistake is
-/// made. On one rank there is nothing to exchange. The size is TESSERA_TEST_LATE_SIZE, else 2^20.
+/// Mistakes in what ranks exchange (planted.cmake makes them): some rank must find its part wrong, and none where no
+/// mistake is made. On one rank there is nothing to exchange. The size is TESSERA_TEST_LATE_SIZE, else 2^20.
 
 #include <gtest/gtest.h>
 
@@ -20,8 +20,9 @@ namespace tessera::testing {
 
 class PlantedMistakes : public ::testing::Test {};
 
-/// One launch of each row of `variant` without a mistake and with each of `mistakes`: a rank that found its part wrong would
-/// leave the others alone in a second one. \param given_size 0: the usual
+/// One launch of each row of `variant` without a mistake and with each of `mistakes`: a rank that found its part wrong
+/// would leave the others alone in a second one.
+/// \param given_size 0: the usual
 inline void expect_planted_seen(App const& app, VariantRows const& variant, std::vector<int> mistakes,
                                 ParameterMap const& given, std::size_t given_size, Spaces spaces) {
   if (world().count() == 1) GTEST_SKIP() << "one rank";

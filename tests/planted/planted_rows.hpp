@@ -1,7 +1,8 @@
 #pragma once
 /// \file
-/// Mistakes inside kernels (planted.cmake makes them) at users' sizes, with default options and data: the driver must fail the row
-/// of each mistake, and pass it of none. The size is that of the late mistakes: TESSERA_TEST_LATE_SIZE, else 2^24.
+/// Mistakes inside kernels (planted.cmake makes them) at users' sizes, with default options and data: the driver must
+/// fail the row of each mistake, and pass it of none. The size is that of the late mistakes:
+/// TESSERA_TEST_LATE_SIZE, else 2^24.
 
 #include <gtest/gtest.h>
 
@@ -66,7 +67,8 @@ class PlantedMistakes : public ::testing::Test {
                                              begins("wrote outside of ") || begins("the last launch gave other bits"));
 }
 
-/// Judges the rows of `variant`, as the driver does, without a mistake and with each of `mistakes`: only a failed comparison counts.
+/// Judges the rows of `variant`, as the driver does, without a mistake and with each of `mistakes`:
+/// only a failed comparison counts.
 /// \param given_size 0: the usual
 inline void expect_planted_seen(App const& app, VariantRows const& variant, std::vector<int> mistakes,
                                 ParameterMap const& given, std::size_t given_size, Spaces spaces) {

@@ -1,5 +1,5 @@
-# Ranks that were asked for different things, or found different things, end with one message that says so, and with 2; and ranks
-# whose launcher's variables are beside another one's.
+# Ranks that were asked for different things, or found different things, end with one message that says so, and with 2;
+# and ranks whose launcher's variables are beside another one's.
 # cmake -D LAUNCHER=... -D NUMPROC_FLAG=... -D DOT=... -D TESSERA=... -D DIRECTORY=... -P agreement.cmake
 
 file(REMOVE_RECURSE ${DIRECTORY})
@@ -46,7 +46,8 @@ endmacro()
 odd_arguments("--help" "do not agree on what to do (dot --help on rank 1; dot on ranks 0 and 2)" NOT "usage:")
 odd_arguments("--list" "do not agree on what to do (dot --list on rank 1; dot on ranks 0 and 2)")
 odd_arguments("--warmup 3" "do not agree on --warmup (3 on rank 1; none on ranks 0 and 2)" NOT "TESSERA rows")
-odd_arguments("--output ${DIRECTORY}/x.h5" "do not agree on --output (${DIRECTORY}/x.h5 on rank 1; none on ranks 0 and 2)")
+odd_arguments("--output ${DIRECTORY}/x.h5"
+  "do not agree on --output (${DIRECTORY}/x.h5 on rank 1; none on ranks 0 and 2)")
 odd_arguments("--json ${DIRECTORY}/x.json" "do not agree on --json (a path on rank 1; none on ranks 0 and 2)")
 odd_arguments("--sampels 3" "rank 1: unknown option `--sampels` (not an option of dot); did you mean `--samples`?")
 set(ENV{ODD_RANK} 0)
@@ -72,8 +73,9 @@ foreach(file "old 1000 1" "new 1000 2" "old_large 300000 1" "new_large 300000 2"
   list(GET words 0 name)
   list(GET words 1 size)
   list(GET words 2 seed)
-  execute_process(COMMAND ${DOT} --size ${size} --seed ${seed} --variant range_reduce --roof 1e9,1e9 --samples 1 --min-time 0
-    --output ${DIRECTORY}/${name}.h5 OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE code)
+  execute_process(COMMAND ${DOT} --size ${size} --seed ${seed} --variant range_reduce --roof 1e9,1e9 --samples 1
+    --min-time 0 --output ${DIRECTORY}/${name}.h5
+    OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE code)
   check("${code}" 0 "${output}")
 endforeach()
 macro(copies even odd)
@@ -85,23 +87,26 @@ macro(copies even odd)
   ranks(3 COMMAND ${DOT} ${quick} --input EXPECT ${ARGN})
 endmacro()
 file(MAKE_DIRECTORY ${DIRECTORY}/even/dot ${DIRECTORY}/odd/dot)
-copies(old new 2 "do not agree on the contents of case.h5 in case 1 (" "on rank 1; " "on ranks 0 and 2)" NOT "TESSERA rows")
+copies(old new 2 "do not agree on the contents of case.h5 in case 1 (" "on rank 1; " "on ranks 0 and 2)"
+  NOT "TESSERA rows")
 copies(old_large new_large 2 "do not agree on the contents of case.h5 in case 1 (" "on rank 1; " "on ranks 0 and 2)")
 copies(old old_large 2 "do not agree on the contents of case.h5 in case 1 (" NOT "TESSERA rows")
 copies(old old 0 "passed=1 failed=0")
 set(ENV{ODD_RANK} 2)
 set(ENV{ODD_ARGUMENTS} ${DIRECTORY}/new.h5)
-ranks(3 COMMAND ${DOT} ${quick} --input ${DIRECTORY}/old.h5 EXPECT 2 "do not agree on --input (2 files on rank 2; 1 file on ranks 0 and 1)")
+ranks(3 COMMAND ${DOT} ${quick} --input ${DIRECTORY}/old.h5
+  EXPECT 2 "do not agree on --input (2 files on rank 2; 1 file on ranks 0 and 1)")
 file(COPY_FILE ${DIRECTORY}/new.h5 ${DIRECTORY}/odd/dot/new.h5)
 set(ENV{ODD_RANK} 0)
 set(ENV{ODD_ARGUMENTS} ${DIRECTORY}/odd)
 set(ENV{EVEN_ARGUMENTS} ${DIRECTORY}/even)
-ranks(2 COMMAND ${DOT} ${quick} --inputs EXPECT 2 "do not agree on the input in case 2 (new.h5 of dot in float on rank 0; none on rank 1)")
+ranks(2 COMMAND ${DOT} ${quick} --inputs
+  EXPECT 2 "do not agree on the input in case 2 (new.h5 of dot in float on rank 0; none on rank 1)")
 
 # The nearest launcher counts. Whoever ends says why.
 function(alone expected variables)
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env ${variables} ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE code
-    TIMEOUT 120)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env ${variables} ${ARGN}
+    OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE code TIMEOUT 120)
   check("${code}" ${expected} "${output}" ${texts})
 endfunction()
 set(slurm SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=2)
@@ -110,10 +115,13 @@ set(run ${DOT} --size 5 ${quick})
 set(texts "passed=1 failed=0")
 alone(0 "${slurm}" ${one} ${run})
 alone(0 "FLUX_JOB_SIZE=8;FLUX_TASK_RANK=3" ${one} ${run})
-alone(0 "PMI_SIZE=4;PMI_RANK=2;OMPI_COMM_WORLD_SIZE=4;OMPI_COMM_WORLD_RANK=2;${slurm}" ${one} sh -c "exec \"$@\"" sh ${run})
-set(texts "started as number 2 of 4 processes (SLURM_STEP_NUM_TASKS), but " "; start one process" "or unset SLURM_STEP_NUM_TASKS")
+alone(0 "PMI_SIZE=4;PMI_RANK=2;OMPI_COMM_WORLD_SIZE=4;OMPI_COMM_WORLD_RANK=2;${slurm}"
+  ${one} sh -c "exec \"$@\"" sh ${run})
+set(texts "started as number 2 of 4 processes (SLURM_STEP_NUM_TASKS), but " "; start one process"
+    "or unset SLURM_STEP_NUM_TASKS")
 alone(2 "${slurm}" ${run})
-set(texts "number 2 of 4 processes (SLURM_STEP_NUM_TASKS), but it starts the ranks of its launches itself; start it as one process")
+string(CONCAT texts "number 2 of 4 processes (SLURM_STEP_NUM_TASKS), but it starts the ranks of its launches itself; "
+              "start it as one process")
 alone(2 "${slurm}" ${TESSERA} study --preset strong)
 set(texts "started as number 3 of 8 processes (FLUX_JOB_SIZE), but ")
 alone(2 "FLUX_JOB_SIZE=8;FLUX_TASK_RANK=3" ${run})
@@ -126,13 +134,16 @@ alone(2 "${slurm}" ${DOT} --sice 5)
 function(signal name rank code)
   set(directory ${DIRECTORY}/${name})
   file(MAKE_DIRECTORY ${directory})
-  execute_process(COMMAND ${LAUNCHER} ${NUMPROC_FLAG} 3 sh ${CMAKE_CURRENT_LIST_DIR}/signal.sh ${name} ${rank} ${directory}
-    ${DOT} --size 1000,1001,1002,1003,1004,1005,1006,1007,1008,1009 --roof 1e9,1e9 --variant distributed --samples 10 --min-time 0.5
+  execute_process(
+    COMMAND ${LAUNCHER} ${NUMPROC_FLAG} 3 sh ${CMAKE_CURRENT_LIST_DIR}/signal.sh ${name} ${rank} ${directory}
+            ${DOT} --size 1000,1001,1002,1003,1004,1005,1006,1007,1008,1009 --roof 1e9,1e9 --variant distributed
+            --samples 10 --min-time 0.5
     OUTPUT_VARIABLE output ERROR_VARIABLE output TIMEOUT 120)
   foreach(of 0 1 2)
     file(READ ${directory}/code-${of} ended)
     string(STRIP "${ended}" ended)
-    check("${ended}" ${code} "rank ${of}:\n${output}" "interrupted: these are the rows that were done" "passed=" NOT "rows=10")
+    check("${ended}" ${code} "rank ${of}:\n${output}" "interrupted: these are the rows that were done" "passed="
+      NOT "rows=10")
   endforeach()
   file(READ ${directory}/report.json report)
   string(JSON finished GET "${report}" system finished)

@@ -6,7 +6,8 @@ file(MAKE_DIRECTORY ${DIRECTORY})
 
 # run(ranks code ...): what the run printed, in `output`.
 function(run ranks expected)
-  execute_process(COMMAND ${LAUNCHER} ${NUMPROC_FLAG} ${ranks} ${TESSERA} run ${ARGN} --samples 1 --min-time 0 --roof 1e12,1e11
+  execute_process(
+    COMMAND ${LAUNCHER} ${NUMPROC_FLAG} ${ranks} ${TESSERA} run ${ARGN} --samples 1 --min-time 0 --roof 1e12,1e11
     OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE code)
   if(NOT code EQUAL expected)
     message(FATAL_ERROR "${ARGN} on ${ranks} ranks ended with ${code}:\n${output}${errors}")

@@ -9,7 +9,9 @@ function(run ranks)
   if(NOT "--variant" IN_LIST ARGN)
     set(variant --variant distributed)
   endif()
-  execute_process(COMMAND ${LAUNCHER} ${NUMPROC_FLAG} ${ranks} ${TESSERA} run ${ARGN} ${variant} --samples 1 --min-time 0 --roof 1e12,1e11
+  execute_process(
+    COMMAND ${LAUNCHER} ${NUMPROC_FLAG} ${ranks} ${TESSERA} run ${ARGN} ${variant} --samples 1 --min-time 0
+            --roof 1e12,1e11
     OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE code)
   if(NOT code EQUAL 0)
     message(FATAL_ERROR "${ARGN} on ${ranks} ranks ended with ${code}:\n${output}")
@@ -25,7 +27,8 @@ foreach(case "prefix_sum --size 100003" "prefix_sum --size 5" "prefix_sum --size
   separate_arguments(words UNIX_COMMAND "${case}")
   foreach(ranks 1 3 7)
     run(${ranks} ${words} --output ${DIRECTORY}/${ranks}.h5)
-    execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${DIRECTORY}/1.h5 ${DIRECTORY}/${ranks}.h5 RESULT_VARIABLE differs)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${DIRECTORY}/1.h5 ${DIRECTORY}/${ranks}.h5
+      RESULT_VARIABLE differs)
     if(differs)
       message(FATAL_ERROR "${case}: the file of ${ranks} ranks is not that of one")
     endif()
@@ -34,13 +37,15 @@ endforeach()
 run(3 embedding --table rows --input ${DIRECTORY}/7.h5)
 
 # Files too large to be kept in memory: read part by part, of blocks and of a grid, and the same again.
-foreach(case "prefix_sum --size 700001" "matmul --size 700001" "transpose --size 700001" "embedding --size 700001 --table rows")
+foreach(case "prefix_sum --size 700001" "matmul --size 700001" "transpose --size 700001"
+    "embedding --size 700001 --table rows")
   separate_arguments(words UNIX_COMMAND "${case}")
   list(GET words 0 app)
   run(1 ${words} --output ${DIRECTORY}/whole.h5)
   foreach(ranks 2 3 7)
     run(${ranks} ${app} --input ${DIRECTORY}/whole.h5 --output ${DIRECTORY}/${ranks}.h5)
-    execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${DIRECTORY}/2.h5 ${DIRECTORY}/${ranks}.h5 RESULT_VARIABLE differs)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${DIRECTORY}/2.h5 ${DIRECTORY}/${ranks}.h5
+      RESULT_VARIABLE differs)
     if(differs)
       message(FATAL_ERROR "${case}, read and written: the file of ${ranks} ranks is not that of two")
     endif()

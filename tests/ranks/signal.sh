@@ -1,7 +1,7 @@
 #!/bin/sh
-# signal.sh SIGNAL RANK DIRECTORY COMMAND...: runs the command on a rank, which writes its report to DIRECTORY/report.json. When
-# the first row is in it, the rank RANK gets the signal, and no other. The exit code of each rank is written to
-# DIRECTORY/code-RANK.
+# signal.sh SIGNAL RANK DIRECTORY COMMAND...: runs the command on a rank, which writes its report to
+# DIRECTORY/report.json. When the first row is in it, the rank RANK gets the signal, and no other. The exit code of each
+# rank is written to DIRECTORY/code-RANK.
 signal=$1 of=$2 directory=$3
 shift 3
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# terminated.sh LAUNCHER... PROGRAM [ARGS]: starts ranks that never end, sends each of them SIGTERM twice, as launchers do when they
-# are told to end, and expects the last line within two seconds (and what a loaded machine takes). The signals go to the ranks,
-# since not every launcher hands them on.
+# terminated.sh LAUNCHER... PROGRAM [ARGS]: starts ranks that never end, sends each of them SIGTERM twice, as launchers
+# do when they are told to end, and expects the last line within two seconds (and what a loaded machine takes). The
+# signals go to the ranks, since not every launcher hands them on.
 
 set -euo pipefail
 folder=$(mktemp -d)
@@ -37,6 +37,7 @@ wait "$launcher" && code=0 || code=$?
 milliseconds=$((($(date +%s%N) - begin) / 1000000))
 cat out
 [[ $code -ne 0 ]] || { echo "exit code 0"; exit 1; }
-[[ $(tail -n 1 out) == "TESSERA rows=0 passed=0 failed=0 skipped=0 weak=0" ]] || { echo "no last line"; cat err; exit 1; }
+[[ $(tail -n 1 out) == "TESSERA rows=0 passed=0 failed=0 skipped=0 weak=0" ]] ||
+  { echo "no last line"; cat err; exit 1; }
 [[ $(grep -c "^TESSERA rows" out) == 1 ]] || { echo "more than one last line"; exit 1; }
 ((milliseconds < 4000)) || { echo "it took $milliseconds ms"; exit 1; }

@@ -17,7 +17,7 @@ class OnMatrixUnits : public Launches {
   /// Throws Skip if the device has no matrix units.
   template <class Input>
   OnMatrixUnits(Exec const& exec, Input const& input)
-      : Launches(kernels::require_matrix_units(exec), input, Variant::label) {}
+      : Launches((kernels::require_matrix_units(exec), exec), input, Variant::label) {}
 
   template <class Input, class Output>
   void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] Input const& input,
