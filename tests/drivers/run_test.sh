@@ -61,6 +61,13 @@ expect 0 'look_back' prefix_sum --list
 expect 2 'sise' dot --sise 4
 expect 0 '' shell true
 if [[ -s out ]]; then fail "stdout of a shell's command has lines of ./run"; fi
+# It runs where it was called, and CMake finds its build program for a new project.
+mkdir 'a project'
+echo 'project(p NONE)' >'a project/CMakeLists.txt'
+cd 'a project'
+expect 0 'have been written to' shell cmake -B build
+cd ..
+[[ -d 'a project/build' ]] || fail "./run shell does not start where it was called"
 
 # An interruption while it configures or compiles: exit 130, and the same command goes on.
 export TESSERA_BUILD_DIR=$work/build TESSERA_APPS=map TESSERA_DTYPES=float
@@ -76,26 +83,30 @@ done
 expect 0 'programs are in' build map
 expect 0 'failed=0' map --size 1000 --samples 1 --min-time 0
 
-# The commands at the end of a demo run with what it built: elsewhere nothing is compiled for them, and variables that say where
-# it was built are part of them.
+# The commands at the end of a demo run with what it built: elsewhere nothing is compiled for them, and variables that
+# say where it was built are part of them.
 expect 0 'failed=0' demo
 grep '^  .*/run ' out >commands || true
 if [[ $(wc -l <commands) != 3 ]]; then fail "a demo does not end with three commands"; fi
 while read -r command; do
   command=${command/.\/run/$(printf %q "$checkout/run")}
   code=0
-  env -u TESSERA_BUILD_DIR -u TESSERA_APPS -u TESSERA_DTYPES bash -c "${command/2^26/2^18}" >out 2>err </dev/null || code=$?
-  if ((code)) || grep -q 'building\|configuring\|compiling' err; then fail "of the demo: $command: exit code $code, or it compiles"; fi
+  env -u TESSERA_BUILD_DIR -u TESSERA_APPS -u TESSERA_DTYPES bash -c "${command/2^26/2^18}" \
+    >out 2>err </dev/null || code=$?
+  if ((code)) || grep -q 'building\|configuring\|compiling' err; then
+    fail "of the demo: $command: exit code $code, or it compiles"
+  fi
 done <commands
 
-# An installation: where one stands, with a space in its name. It starts there, elsewhere, and by its own name for itself; what
-# was in the directory stays.
+# An installation: where one stands, with a space in its name. It starts there, elsewhere, and by its own name for
+# itself; what was in the directory stays.
 mkdir 'an install'
 chmod 2711 'an install'
 echo mine >'an install/file'
 expect 2 'is in the build directory' install build/below
 expect 0 'start it: ' install 'an install'
-[[ $(stat -c %a 'an install') == 2711 && $(<'an install/file') == mine ]] || fail "an installation changed what was there"
+[[ $(stat -c %a 'an install') == 2711 && $(<'an install/file') == mine ]] ||
+  fail "an installation changed what was there"
 [[ $(stat -c %a 'an install/bin/tessera' 'an install/share/tessera/inputs/map/uneven.h5') == $'755\n644' ]] ||
   fail "an installation's files have other modes"
 mv 'an install' moved

@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer for --axis all, straight from the formula: a reduction to the maximum, a reduction to the sum
-/// of exponentials, and a loop that writes. three_pass_rows and three_pass_columns are the same for other groups.
+/// The plain Kokkos answer for --axis all, straight from the formula: a reduction to the maximum, a reduction to the
+/// sum of exponentials, and a loop that writes. three_pass_rows and three_pass_columns are the same for other groups.
 ///
 /// Kokkos::Max ignores a NaN. The result is still NaN: the element's exponential is NaN, and so is the sum.
 

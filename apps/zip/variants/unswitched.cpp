@@ -1,7 +1,7 @@
 /// \file
 /// Whole tiles without a guard, and one tile with a guard: the condition is taken out of the loop over a tile's
-/// elements. In a whole tile the compiler knows the number of steps and unrolls that loop, or vectorizes it on a host. A
-/// group of neighbouring indices shares a tile, so that a GPU's lanes access neighbouring elements.
+/// elements. In a whole tile the compiler knows the number of steps and unrolls that loop, or vectorizes it on a host.
+/// A group of neighbouring indices shares a tile, so that a GPU's lanes access neighbouring elements.
 
 #include "../problem.hpp"
 

@@ -68,8 +68,8 @@ class Cases {
               << std::endl;
   }
 
-  /// Reads several files in order, so that mistakes in them are reported before the first row. Keeps the first, and what
-  /// fits into 4 GiB beside the largest case; the rest is read again. Throws UserError. On one rank only.
+  /// Reads several files in order, so that mistakes in them are reported before the first row. Keeps the first, and
+  /// what fits into 4 GiB beside the largest case; the rest is read again. Throws UserError. On one rank only.
   void read_files() {
     auto const has_file = [](PlannedCase const& planned) { return !planned.path.empty() && !planned.same_input; };
     if (std::ranges::count_if(run_.plan.cases, has_file) < 2) return;

@@ -46,8 +46,8 @@ std::vector<Progress::Part> parts_of(Plan const& plan) {
   return parts;
 }
 
-// The first variant of --list is the baseline of the speedups; if this case skips it, the next one that ran. `firsts` are
-// the baselines, by space.
+// The first variant of --list is the baseline of the speedups; if this case skips it, the next one that ran. `firsts`
+// are the baselines, by space.
 void compare_with_first_variant(App const& app, RowReport& row, std::map<std::string, RowReport>& firsts) {
   if (row.variant == app.variants.front().name) firsts[row.space] = row;
   auto const first = firsts.find(row.space);
