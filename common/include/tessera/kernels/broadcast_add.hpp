@@ -117,6 +117,7 @@ class BroadcastAdd {
   /// others. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 1> A, Readable<Exec, T, 1> B, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, A const& a, B const& b, Out const& out) const {
+    require_apart(out, a, b);
     T const* along = contiguous(a, cols_);
     T const* down = contiguous(b, rows_);
     if (cols_ == 1) std::swap(along, down);

@@ -173,6 +173,7 @@ class RegisterWindow {
   /// std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 1> A, Readable<Exec, T, 1> K, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, A const& a, K const& k, Out const& out) const {
+    require_apart(out, a, k);
     enqueue(exec, contiguous(a, n_), contiguous(k, given_taps_), contiguous(out, n_));
   }
 

@@ -416,6 +416,7 @@ class Conv2d {
   /// row-major. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> In, Readable<Exec, T, 2> K, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, In const& in, K const& k, Out const& out) const {
+    require_apart(out, in, k);
     (void)row_major(in, rows_, cols_);
     auto const of = convolution(in, k, out);
     if (league_ == 0) return;

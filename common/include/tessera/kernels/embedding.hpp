@@ -144,6 +144,7 @@ class Embedding {
   /// must not overlap the others. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, std::int32_t, 1> Indices, Readable<Exec, T, 2> Table, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, Indices const& indices, Table const& table, Out const& out) const {
+    require_apart(out, indices, table);
     std::size_t const n = std::min<std::size_t>(indices.extent(0), n_);
     std::int32_t const* const from = contiguous(indices, n);
     T const* const rows = row_major(table, rows_, width_);

@@ -166,6 +166,7 @@ class Gemm {
   /// other extents or strides.
   template <Readable<Exec, T, 2> A, Readable<Exec, T, 2> B, Writable<Exec, T, 2> C>
   void operator()(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) const {
+    require_apart(c, a, b);
     Sum* const result = as_sums(row_major(c, m_, n_));
     Matrices const of{
         .a = as_sums(Form::a_transposed ? row_major(a, k_.n, m_) : row_major(a, m_, k_.n)),

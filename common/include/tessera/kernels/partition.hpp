@@ -414,6 +414,7 @@ class LookBackSplit {
   /// Enqueues. Throws std::invalid_argument if `in` or `out` is strided or its length is not n.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 0> Count>
   void operator()(Exec const& exec, In const& in, Out const& out, Count const& count) {
+    require_apart(out, in);
     T const* const from = contiguous(in, n_);
     T* const to = contiguous(out, n_);
     if constexpr (rights == RightOrder::kept) {
@@ -489,6 +490,7 @@ class ReduceThenScatter {
   /// its length is not n.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 0> Count>
   void operator()(Exec const& exec, In const& in, Out const& out, Count const& count) const {
+    require_apart(out, in);
     bool const is_one_tile = chunks_.n <= shape_.tile;
     Kernels const kernels{is_left_,
                           contiguous(in, chunks_.n),

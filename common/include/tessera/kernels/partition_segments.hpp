@@ -204,6 +204,7 @@ class SegmentPartition {
   /// Enqueues. Throws std::invalid_argument if a View is strided or has another length.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 1> Counts>
   void operator()(Exec const& exec, In const& in, Out const& out, Counts const& counts) const {
+    require_apart(out, in);
     Kokkos::parallel_for(label_, typename Kernel::Policy(exec, league_, threads_, vector_length),
                          Kernel{is_left_, contiguous(in, n_), contiguous(out, n_), contiguous(counts, segments_), n_,
                                 segments_, length_, per_row_});

@@ -834,6 +834,7 @@ class TensorAttention {
       text << "a scale of " << scale << " (scores might leave float's range); give 2^-20 to 2^20, or 0";
       throw std::invalid_argument(text.str());
     }
+    require_apart(out, q, k, v);
     float* const to = row_major(out, queries_, columns_);
     detail::RowsOfFloats const of_q{row_major(q, queries_, columns_), queries_, columns_};
     detail::RowsOfFloats const of_k{row_major(k, keys_, columns_), keys_, columns_};

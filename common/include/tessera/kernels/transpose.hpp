@@ -285,6 +285,7 @@ class Transpose {
   /// other extents or strides.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
+    require_apart(out, in);
     T const* const from = row_major(in, tiles_.rows, tiles_.cols);
     T* const to = row_major(out, tiles_.cols, tiles_.rows);
     if (league_ == 0) return;

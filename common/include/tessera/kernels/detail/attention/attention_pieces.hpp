@@ -358,6 +358,7 @@ class AttentionOfViews {
   /// overlap the others. Without keys, `out` becomes zeros. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
+    require_apart(out, q, k, v);
     auto task = on_arrays(q, k, v, task_.chunks.n, scale);
     task.out = row_major(out, queries_, task.dim);
     if (task.chunks.n == 0) return Kokkos::deep_copy(exec, out, T(0));

@@ -28,6 +28,7 @@ class MatrixUnitGemm {
   template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
   void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
                   [[maybe_unused]] Form const& form = {}) const {
+    require_apart(c, a, b);
     float* const to = row_major(c, m_, n_);
     float const* const left = Form::a_transposed ? row_major(a, k_, m_) : row_major(a, m_, k_);
     float const* const right = Form::b_transposed ? row_major(b, n_, k_) : row_major(b, k_, n_);

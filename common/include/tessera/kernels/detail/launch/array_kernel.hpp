@@ -18,10 +18,11 @@ namespace tessera::kernels {
 template <class Kernel, ExecutionSpace Exec, class T>
 class ArrayKernel {
  public:
-  /// Enqueues the kernel on `in` [n] and `out` [n], which must be contiguous and must not overlap. Throws
-  /// std::invalid_argument if one is strided or has another length.
+  /// Enqueues the kernel on `in` [n] and `out` [n], which must be contiguous. Throws std::invalid_argument if
+  /// one is strided or has another length, or if they overlap.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
+    require_apart(out, in);
     T const* const from = contiguous(in, n_);
     T* const to = contiguous(out, n_);
     if (n_ > 0) static_cast<Kernel const&>(*this).enqueue(exec, from, to);

@@ -2,13 +2,14 @@
 /// \file
 /// Arguments of kernels: Kokkos Views in any memory that the execution space can access. A View that a kernel cannot
 /// use is a compile error if its type shows it (a column-major matrix, results in const elements, inaccessible memory),
-/// and std::invalid_argument if it shows only at run time (a stride, a wrong extent). It never silently gives a wrong
-/// result.
+/// and std::invalid_argument if it shows only at run time (a stride, a wrong extent, memory of an input in the result of
+/// a kernel that does not work in place). It never silently gives a wrong result.
 
 #include <Kokkos_Core.hpp>
 
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -70,6 +71,22 @@ template <class V>
                    "this kernel reads whole rows, one after the other", "copy it first");
   }
   return matrix.data();
+}
+
+/// For kernels that read elements after others were written. Throws std::invalid_argument if `out` shares memory with
+/// one of the inputs.
+template <class Out, class... In>
+void require_apart(Out const& out, In const&... in) {
+  auto const check = [&](auto const& one) {
+    auto const* const first = reinterpret_cast<char const*>(one.data());
+    auto const* const to = reinterpret_cast<char const*>(out.data());
+    std::size_t const bytes = one.span() * sizeof(*one.data());
+    std::size_t const written = out.span() * sizeof(*out.data());
+    if (bytes == 0 || written == 0 || !std::less<>{}(first, to + written) || !std::less<>{}(to, first + bytes)) return;
+    detail::refuse(out.label(), "overlaps '" + one.label() + "'", "elements are read after others were written",
+                   "give the result memory of its own");
+  };
+  (check(in), ...);
 }
 
 }  // namespace tessera::kernels
