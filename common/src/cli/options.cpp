@@ -94,11 +94,13 @@ Given read_arguments(Command const& command, std::vector<std::string> const& arg
   std::map<std::string, CLI::Option*> options;
   for (OptionEntry const& entry : table) {
     std::string const names = entry.alias.empty() ? entry.name : entry.alias + "," + entry.name;
-    // Values as text, with our own checks, so that all messages are alike and independent of CLI11's version.
+    // Values as text, and as many as there are, with our own checks, so that all messages are alike and independent of
+    // CLI11's version.
     options[entry.name] = entry.value.empty() ? parser.add_flag(names)->disable_flag_override()
                                               : parser.add_option(names)
                                                     ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-                                                    ->expected(1, entry.many ? 1 << 20 : 1);
+                                                    ->expected(1, entry.many ? 1 << 20 : 1)
+                                                    ->allow_extra_args();
   }
   check_values(arguments, table);
   std::vector<std::string> reversed;  // the order that CLI11 requires

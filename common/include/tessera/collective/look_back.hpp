@@ -61,7 +61,7 @@ struct LookBackHandle {
   static_assert(std::is_trivially_copyable_v<V>, "Tessera: values of a look-back are copied byte by byte");
 
   Word* words;
-  V* partial_values;    ///< unless a value fits into its tile's word
+  V* partial_values;    ///< unused if a value fits into its tile's word
   V* inclusive_values;  ///< the same
   std::uint32_t* counter;
   std::uint32_t first_ticket;

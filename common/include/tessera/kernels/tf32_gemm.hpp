@@ -228,7 +228,7 @@ struct Tf32Product {
     if constexpr (a_transposed) {
       source.a = share_of_k(a, tiles.rows, place.row, place.row_count, row, in_row, Tile::pitch_a);
     } else {
-      source.a = {.from = a + (place.row + row) * inner + in_row,
+      source.a = {.from = a + (place.row + static_cast<std::size_t>(row)) * inner + static_cast<std::size_t>(in_row),
                   .k = in_row,
                   .left = place.row_count - row,
                   .to = row * Tile::depth + in_row};
@@ -241,7 +241,7 @@ struct Tf32Product {
   // The share of a matrix whose rows are k and have `length` elements, from column first + in_row on.
   [[nodiscard]] KOKKOS_FUNCTION static Share share_of_k(float const* matrix, std::size_t length, std::size_t first,
                                                         int count, int k, int in_row, int pitch) {
-    return {.from = matrix + k * length + first + in_row,
+    return {.from = matrix + static_cast<std::size_t>(k) * length + first + static_cast<std::size_t>(in_row),
             .k = k,
             .left = count - in_row,
             .to = place_of(k) * pitch + in_row};
@@ -294,21 +294,26 @@ struct Tf32Product {
   // Reads this thread's columns of a slice of b, for both products, and splits them into terms.
   KOKKOS_FUNCTION static void load_right(Lanes const& lanes, float const* slice_b, Value<B> (&high_b)[2][panels],
                                          Value<B> (&low_b)[2][panels]) {
-    unrolled<panels / 4, 2, 2>([&](int four, int product, int i) {
-      auto* const high = high_b[product] + 4 * four;
-      auto* const low = low_b[product] + 4 * four;
-      lanes.each(
-          [&](int lane, B& high_0, B& high_1, B& high_2, B& high_3, B& low_0, B& low_1, B& low_2, B& low_3) {
-            Pack const x =
-                collective::pack_at<4>(slice_b + (Unit::four_of(lane) + 4 * (2 * product + i)) * Tile::pitch_b +
-                                       4 * (four * Unit::cols + Unit::line_of(lane)));
-            collective::split_to_tf32<Terms>(x[0], high_0.at[i], low_0.at[i]);
-            collective::split_to_tf32<Terms>(x[1], high_1.at[i], low_1.at[i]);
-            collective::split_to_tf32<Terms>(x[2], high_2.at[i], low_2.at[i]);
-            collective::split_to_tf32<Terms>(x[3], high_3.at[i], low_3.at[i]);
-          },
-          high[0], high[1], high[2], high[3], low[0], low[1], low[2], low[3]);
-    });
+    TESSERA_UNROLL
+    for (int j = 0; j < panels; j += 4) {
+      TESSERA_UNROLL
+      for (int e = 0; e < 4; ++e) {
+        int const product = e / 2;
+        int const i = e % 2;
+        auto* const high = high_b[product] + j;
+        auto* const low = low_b[product] + j;
+        lanes.each(
+            [&](int lane, B& high_0, B& high_1, B& high_2, B& high_3, B& low_0, B& low_1, B& low_2, B& low_3) {
+              Pack const x = collective::pack_at<4>(slice_b + (Unit::four_of(lane) + 4 * e) * Tile::pitch_b +
+                                                    j * Unit::cols + Unit::line_of(lane) * 4);
+              collective::split_to_tf32<Terms>(x[0], high_0.at[i], low_0.at[i]);
+              collective::split_to_tf32<Terms>(x[1], high_1.at[i], low_1.at[i]);
+              collective::split_to_tf32<Terms>(x[2], high_2.at[i], low_2.at[i]);
+              collective::split_to_tf32<Terms>(x[3], high_3.at[i], low_3.at[i]);
+            },
+            high[0], high[1], high[2], high[3], low[0], low[1], low[2], low[3]);
+      }
+    }
   }
   // Reads a strip of this thread's rows of a slice of a, for both products, and splits them into terms.
   KOKKOS_FUNCTION static void load_left(Lanes const& lanes, float const* slice_a, int s, Value<A> (&high_a)[2],
@@ -351,18 +356,22 @@ struct Tf32Product {
     Value<B> high_b[2][panels];
     Value<B> low_b[2][panels];
     load_right(lanes, slice_b, high_b, low_b);
-    unrolled<strips>([&](int s) {
+    TESSERA_UNROLL
+    for (int s = 0; s < strips; ++s) {
       Value<A> high_a[2];
       Value<A> low_a[2];
       load_left(lanes, slice_a, s, high_a, low_a);
       if constexpr (Terms == 1) {
-        unrolled<2, panels>([&](int product, int j) {
-          collective::multiply_add(Unit{}, lanes, sums[s][j], high_a[product], high_b[product][j]);
-        });
+        for (int product = 0; product < 2; ++product) {
+          for (int j = 0; j < panels; ++j) {
+            collective::multiply_add(Unit{}, lanes, sums[s][j], high_a[product], high_b[product][j]);
+          }
+        }
       } else {
-        unrolled<panels / 4>([&](int four) { add_terms(lanes, high_a, low_a, high_b, low_b, 4 * four, sums[s]); });
+        TESSERA_UNROLL
+        for (int j = 0; j < panels; j += 4) add_terms(lanes, high_a, low_a, high_b, low_b, j, sums[s]);
       }
-    });
+    }
   }
 
   // Interleaves four panels from j on, so that no product waits for the previous one. Small products come first: they
@@ -373,13 +382,23 @@ struct Tf32Product {
     Sums own[4];
     for (int p = 0; p < 4; ++p) collective::multiply(Unit{}, lanes, own[p], low_a[0], high_b[0][j + p]);
     for (int p = 0; p < 4; ++p) collective::multiply_add(Unit{}, lanes, own[p], low_a[1], high_b[1][j + p]);
-    unrolled<2, 4>([&](int product, int p) {
-      collective::multiply_add(Unit{}, lanes, own[p], high_a[product], low_b[product][j + p]);
-    });
-    unrolled<2, 4>([&](int product, int p) {
-      collective::multiply_add(Unit{}, lanes, own[p], high_a[product], high_b[product][j + p]);
-    });
-    for (int p = 0; p < 4; ++p) collective::add_sums(lanes, sums[j + p], own[p]);
+    for (int product = 0; product < 2; ++product) {
+      for (int p = 0; p < 4; ++p) {
+        collective::multiply_add(Unit{}, lanes, own[p], high_a[product], low_b[product][j + p]);
+      }
+    }
+    for (int product = 0; product < 2; ++product) {
+      for (int p = 0; p < 4; ++p) {
+        collective::multiply_add(Unit{}, lanes, own[p], high_a[product], high_b[product][j + p]);
+      }
+    }
+    for (int p = 0; p < 4; ++p) {
+      lanes.each(
+          [](int, C& sum, C const& more) {
+            for (int i = 0; i < 4; ++i) sum.at[i] += more.at[i];
+          },
+          sums[j + p], own[p]);
+    }
   }
 
   // ---- store
@@ -395,22 +414,27 @@ struct Tf32Product {
                                   Sums (&sums)[strips][panels]) const {
     int const first_row = team.team_rank() / Tile::across * Tile::thread_rows;
     int const first_col = team.team_rank() % Tile::across * Tile::thread_cols;
-    unrolled<strips, panels / 4>([&](int s, int j) {
-      auto* const four = sums[s] + 4 * j;
-      lanes.each(
-          [&](int lane, C const& sum_0, C const& sum_1, C const& sum_2, C const& sum_3) {
-            for (int i = 0; i < 4; ++i) {
-              int const row = first_row + s * Unit::rows + row_of_sum(lane, i);
-              int const col = first_col + 4 * (j * Unit::cols + Unit::col_of_c(lane, i));
-              if (row >= place.row_count || col >= place.col_count) continue;
-              std::size_t const first = place.col + col;
-              // With Width 4 the length of c's rows is a multiple of four.
-              store_four(c + (place.row + row) * tiles.cols + first, first, Width == 4 ? 4 : place.col_count - col,
-                         {sum_0.at[i], sum_1.at[i], sum_2.at[i], sum_3.at[i]}, store, Width == 4);
-            }
-          },
-          four[0], four[1], four[2], four[3]);
-    });
+    TESSERA_UNROLL
+    for (int s = 0; s < strips; ++s) {
+      TESSERA_UNROLL
+      for (int j = 0; j < panels; j += 4) {
+        auto* const four = sums[s] + j;
+        lanes.each(
+            [&](int lane, C const& sum_0, C const& sum_1, C const& sum_2, C const& sum_3) {
+              for (int i = 0; i < 4; ++i) {
+                int const row = first_row + s * Unit::rows + row_of_sum(lane, i);
+                int const col = first_col + j * Unit::cols + 4 * Unit::col_of_c(lane, i);
+                if (row >= place.row_count || col >= place.col_count) continue;
+                std::size_t const first = place.col + static_cast<std::size_t>(col);
+                // With Width 4 the length of c's rows is a multiple of four.
+                store_four(c + (place.row + static_cast<std::size_t>(row)) * tiles.cols + first, first,
+                           Width == 4 ? 4 : place.col_count - col, {sum_0.at[i], sum_1.at[i], sum_2.at[i], sum_3.at[i]},
+                           store, Width == 4);
+              }
+            },
+            four[0], four[1], four[2], four[3]);
+      }
+    }
   }
 };
 
