@@ -55,8 +55,7 @@ class ComposedPlan {
         softmax_(exec, queries, input.k.extent(0), input.parameters.team, label + "::softmax"),
         to_output_(exec, queries, input.q.extent(1), input.k.extent(0), team_of(input), label + "::output"),
         scores_(scores),
-        turned_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::turned"), input.k.extent(1),
-                input.k.extent(0)) {}
+        turned_(unset("tessera::attention::turned"), input.k.extent(1), input.k.extent(0)) {}
 
   void transpose_keys(Exec const& exec, InputOn<Attention, Exec, T> const& input) const {
     turn_(exec, input.k, turned_);

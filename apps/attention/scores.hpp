@@ -37,7 +37,7 @@ template <ExecutionSpace Exec, class T>
     throw Skip("the scores take " + std::to_string(needed) + " GiB (" + std::to_string(free) +
                " are free); use a fused variant, which stores none");
   }
-  return Scores<Exec, T>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::scores"), queries, keys);
+  return Scores<Exec, T>(unset("tessera::attention::scores"), queries, keys);
 }
 
 }  // namespace tessera::attention

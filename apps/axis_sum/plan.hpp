@@ -7,8 +7,8 @@
 
 #include "problem.hpp"
 
-#include <tessera/table/shared_plan.hpp>
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::axis_sum {
 

@@ -171,7 +171,7 @@ class FoldBroadcast {
         threads_(kernels::team_size(exec, team, vector_length)),
         chunks_(
             kernels::chunks_of(exec, n, static_cast<std::size_t>(threads_) * Kernel::part, threads_ * vector_length)),
-        partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), chunks_.count),
+        partial_(unset(label + "::partial"), chunks_.count),
         begins_odd_(begins_odd) {}
 
   /// `in` [n], `out` [n]: contiguous; must not overlap.

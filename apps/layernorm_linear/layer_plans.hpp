@@ -12,8 +12,8 @@
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
 #include <tessera/kernels/product_form.hpp>
-#include <tessera/table/shared_plan.hpp>
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::layernorm_linear {
 
@@ -45,8 +45,8 @@ class StatisticsProduct {
       : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
                     label + "::statistics"),
         product_(product_of<Product>(exec, input, label + "::product")),
-        mean_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::mean"), input.rows()),
-        inv_std_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::inv_std"), input.rows()) {}
+        mean_(unset(label + "::mean"), input.rows()),
+        inv_std_(unset(label + "::inv_std"), input.rows()) {}
 
   void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                   OutputOn<LayernormLinear, Exec, T> const& output) const {
@@ -79,7 +79,7 @@ class StoredRowsProduct {
       : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
                     label + "::layernorm"),
         product_(product_of<Product>(exec, input, label + "::product")),
-        ln_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::ln"), input.rows(), input.hidden()) {}
+        ln_(unset(label + "::ln"), input.rows(), input.hidden()) {}
 
   void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                   OutputOn<LayernormLinear, Exec, T> const& output) const {

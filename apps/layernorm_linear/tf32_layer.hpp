@@ -34,8 +34,8 @@ class Tf32Layer : public StoredRowsProduct<Exec, float, Product> {
             std::string const& label = "tessera::layernorm_linear::tensor_3xtf32")
       : Tf32Layer::StoredRowsProduct(exec, input, label),
         transpose_(exec, input.outputs(), input.hidden(), input.parameters.team, label + "::transpose"),
-        w_transposed_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::w_transposed"),
-                      TransposesW ? 0 : input.hidden(), TransposesW ? 0 : input.outputs()),
+        w_transposed_(unset(label + "::w_transposed"), TransposesW ? 0 : input.hidden(),
+                      TransposesW ? 0 : input.outputs()),
         largest_(largest_factors(exec, input)) {}
 
   void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, float> const& input,

@@ -294,8 +294,8 @@ struct ProductsAndRows {
   ProductsAndRows(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input, std::string const& label)
       : rows(exec, input),
         products(exec, input, label),
-        q(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::q"), input.rows(), input.hidden()),
-        ln(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::ln"), input.rows(), input.hidden()) {}
+        q(unset(label + "::q"), input.rows(), input.hidden()),
+        ln(unset(label + "::ln"), input.rows(), input.hidden()) {}
 
   RowGradients<Exec, T> rows;
   P products;

@@ -47,8 +47,7 @@ class TwoStageGradients {
       : label_(label),
         work_(exec, input, label),
         chunks_(chunks_of(exec, input)),
-        parts_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::parts"),
-               static_cast<std::size_t>(chunks_) * (2 * input.hidden() + input.outputs())) {
+        parts_(unset(label + "::parts"), static_cast<std::size_t>(chunks_) * (2 * input.hidden() + input.outputs())) {
     using Columns = ColumnSums<Exec, T, PartialSums<T>>;
     int const threads = Columns::threads_of(exec, input.parameters.team);
     PartialSums<T> const nowhere{nullptr, 0};

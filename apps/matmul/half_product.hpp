@@ -16,9 +16,9 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/tensor_gemm.hpp>
-#include <tessera/table/shared_plan.hpp>
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/on_matrix_units.hpp>
+#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::matmul {
 

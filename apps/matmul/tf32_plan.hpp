@@ -16,9 +16,9 @@
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/tf32_gemm.hpp>
-#include <tessera/table/shared_plan.hpp>
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/on_matrix_units.hpp>
+#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::matmul {
 

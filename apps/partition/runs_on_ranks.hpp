@@ -26,7 +26,7 @@ class RunsOnRanks {
         own_(part.ranks.block(part.input[0][0])),
         split_(exec, own_.size(), LessThanPivot<T>(input.parameters.pivot), input.parameters.tile,
                input.parameters.team, label),
-        values_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::values"), alone() ? 0 : own_.size()),
+        values_(unset(label + "::values"), alone() ? 0 : own_.size()),
         to_places_(exec, part.ranks, part.input[0][0], own_.size(), label),
         own_lefts_(label + "::own_lefts") {}
 

@@ -17,8 +17,7 @@ struct QueryByQuery {
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
         : Plan::ComposedPlan(
               exec, input, 1, "tessera::attention::query_by_query",
-              Scores<Exec, T>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::scores"), 1,
-                              input.q.size() == 0 ? 0 : input.k.extent(0))) {}
+              Scores<Exec, T>(unset("tessera::attention::scores"), 1, input.q.size() == 0 ? 0 : input.k.extent(0))) {}
 
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
                     OutputOn<Attention, Exec, T> const& output) const {

@@ -27,8 +27,7 @@ struct Distributed {
         : ranks_(part.ranks),
           further_(input.parameters.axis == 0 ? part.ranks.count() - 1 : 0),
           sum_(chosen(exec, input)),
-          own_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::axis_sum::distributed::own"),
-               further_ > 0 ? input.a.extent(1) : 0) {}
+          own_(unset("tessera::axis_sum::distributed::own"), further_ > 0 ? input.a.extent(1) : 0) {}
 
     void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& input,
                     OutputOn<AxisSum, Exec, T> const& output) const {

@@ -28,8 +28,7 @@ class OneSegmentOnRanks {
       : ranks_(part.ranks),
         fold_(exec, input.in.extent(0), input.parameters.team, "tessera::butterfly::distributed",
               part.ranks.block(part.input[0][0]).begin % 2 == 1),
-        host_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::butterfly::distributed::host"),
-              fold_.chunks()) {}
+        host_(unset("tessera::butterfly::distributed::host"), fold_.chunks()) {}
 
   void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
                   OutputOn<Butterfly, Exec, T> const& output) const {

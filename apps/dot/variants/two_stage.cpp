@@ -30,8 +30,7 @@ struct TwoStage {
     Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
         : threads_(kernels::team_size(exec, input.parameters.team)),
           chunks_(kernels::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)),
-          partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::dot::two_stage::partial"), chunks_.count) {
-    }
+          partial_(unset("tessera::dot::two_stage::partial"), chunks_.count) {}
 
     void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& a, ArrayOn<T const*, Exec> const& b,
                     ArrayOn<T, Exec> const& out) const {

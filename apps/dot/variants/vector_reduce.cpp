@@ -32,8 +32,7 @@ struct VectorReduce {
     Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
         : lanes_(lane::vector_length<Exec>(width)),
           threads_(kernels::team_size(exec, input.parameters.team, lanes_)),
-          sums_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::dot::vector_reduce::sums"),
-                tiles_of(input.a.extent(0), width)) {}
+          sums_(unset("tessera::dot::vector_reduce::sums"), tiles_of(input.a.extent(0), width)) {}
 
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
       auto const a = input.a, b = input.b;

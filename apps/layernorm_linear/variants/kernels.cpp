@@ -25,8 +25,7 @@ struct Kernels {
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
         : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
                       "tessera::layernorm_linear::kernels::layernorm"),
-          ln_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::kernels::ln"), input.rows(),
-              input.hidden()) {
+          ln_(unset("tessera::layernorm_linear::kernels::ln"), input.rows(), input.hidden()) {
       needs_int_extents({input.rows(), input.hidden(), input.outputs()});
     }
 

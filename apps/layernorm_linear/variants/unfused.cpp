@@ -25,11 +25,8 @@ struct Unfused {
           transpose_(exec, input.outputs(), input.hidden(), input.parameters.team,
                      "tessera::layernorm_linear::unfused::transpose"),
           product_(product_of<Product>(exec, input, "tessera::layernorm_linear::unfused::product")),
-          ln_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::unfused::ln"), input.rows(),
-              input.hidden()),
-          w_transposed_(
-              Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::unfused::w_transposed"),
-              input.hidden(), input.outputs()) {}
+          ln_(unset("tessera::layernorm_linear::unfused::ln"), input.rows(), input.hidden()),
+          w_transposed_(unset("tessera::layernorm_linear::unfused::w_transposed"), input.hidden(), input.outputs()) {}
 
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                     OutputOn<LayernormLinear, Exec, T> const& output) const {

@@ -40,8 +40,7 @@ struct Unfused {
           league_(league_of(in.rows())),
           mean_("tessera::layernorm_linear_backward::unfused::mean", in.rows()),
           inv_std_("tessera::layernorm_linear_backward::unfused::inv_std", in.rows()),
-          q_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear_backward::unfused::q"),
-             in.rows(), in.hidden()) {}
+          q_(unset("tessera::layernorm_linear_backward::unfused::q"), in.rows(), in.hidden()) {}
 
     void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in,
                     OutputOn<LayernormLinearBackward, Exec, T> const& out) const {

@@ -21,8 +21,8 @@ class StdAlgorithmScan {
                    std::string const& label)
       : label_(label),
         elements_(elements),
-        values_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::values"), direct ? 0 : n),
-        scanned_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::scanned"), direct ? 0 : n) {}
+        values_(unset(label + "::values"), direct ? 0 : n),
+        scanned_(unset(label + "::scanned"), direct ? 0 : n) {}
 
   template <class In, class Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {

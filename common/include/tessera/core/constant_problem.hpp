@@ -15,7 +15,7 @@ namespace tessera {
 /// Base class of these Problems, whose Parameters have the member `c`. One addition per element.
 struct ConstantProblem : ElementwiseProblem<2, 1> {
   /// Throws UserError if the dtype is int32 and c is not an int32 number. Nothing converts silently.
-  /// detail::check_reals (table/untyped.hpp) makes the corresponding check for floating dtypes, for all real parameters.
+  /// detail::check_reals (table/untyped.hpp) makes the same check for floating dtypes, for all real parameters.
   static void check(auto const& parameters, DType dtype) {
     using Limits = std::numeric_limits<std::int32_t>;
     double const c = parameters.c;

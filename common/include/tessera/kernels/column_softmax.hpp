@@ -370,8 +370,7 @@ class ColumnSoftmax {
         threads_(team_size(exec, team)),
         singles_(Kernel<1>::shape(exec, threads_, rows, cols)),
         packs_(Kernel<pack>::shape(exec, threads_, rows, cols)),
-        partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"),
-                 std::max(of_chunks(singles_), of_chunks(packs_))) {}
+        partial_(unset(label + "::partial"), std::max(of_chunks(singles_), of_chunks(packs_))) {}
 
   /// Enqueues. `in`, `out` [rows, cols] must be contiguous and row-major; they may be the same. Throws
   /// std::invalid_argument for other extents or strides.

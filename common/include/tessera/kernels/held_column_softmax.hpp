@@ -322,8 +322,7 @@ class HeldColumnSoftmax {
     }
     bands_ = tiles_of(packs, across_);
     (void)league_of(bands_ * teams_);
-    partial_ =
-        Partial(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), teams_ > 1 ? teams_ * cols : 0);
+    partial_ = Partial(unset(label + "::partial"), teams_ > 1 ? teams_ * cols : 0);
     counter_ = Counter(label + "::counter");
     finished_ = Counts(label + "::finished", bands_);
   }

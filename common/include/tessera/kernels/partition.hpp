@@ -484,7 +484,7 @@ class ReduceThenScatter {
         is_left_(is_left),
         shape_(exec, tile, team),
         chunks_(chunks_of(exec, n, shape_.tile, shape_.threads * Shape::vector_length)),
-        chunk_counts_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::chunk_counts"), chunks_.count) {}
+        chunk_counts_(unset(label + "::chunk_counts"), chunks_.count) {}
 
   /// Enqueues both launches, or one if there is one tile. Throws std::invalid_argument if `in` or `out` is strided or
   /// its length is not n.

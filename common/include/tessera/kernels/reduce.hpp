@@ -192,7 +192,7 @@ class SinglePassSum {
         chunks_(split(n, static_cast<std::size_t>(threads_) * Kernel::part,
                       static_cast<std::size_t>(Tuning::template chunks<Arrays> *
                                                static_cast<double>(teams_at_once(exec, threads_ * vector_length))))),
-        partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), chunks_.count),
+        partial_(unset(label + "::partial"), chunks_.count),
         finished_(label + "::finished") {}
 
   /// Enqueues the sum of one array. `in` [n] must be contiguous; `out` is one value (rank 0). Throws

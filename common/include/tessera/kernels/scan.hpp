@@ -346,7 +346,7 @@ class ReduceThenScan {
         elements_(elements),
         shape_(exec, tile, team, vector_length, Kernels::Tile::size),
         chunks_(chunks_of(exec, n, shape_.tile, shape_.threads * vector_length)),
-        totals_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::totals"), chunks_.count) {}
+        totals_(unset(label + "::totals"), chunks_.count) {}
 
   /// Enqueues the scan. Throws std::invalid_argument if a View is strided or its length is not n.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>

@@ -187,7 +187,7 @@ class SplitRowSoftmax {
         threads_(team_size(exec, team, Kernel<1>::vector_length)),
         singles_(Kernel<1>::chunks_of(exec, threads_, rows, cols)),
         packs_(cols % pack == 0 ? Kernel<pack>::chunks_of(exec, threads_, rows, cols) : singles_),
-        partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"),
+        partial_(unset(label + "::partial"),
                  static_cast<std::size_t>(league_of(rows * std::max(singles_.count, packs_.count)))) {}
 
   /// Enqueues. `in`, `out` [rows, cols] must be contiguous and row-major; they may be the same. Throws

@@ -363,8 +363,7 @@ class SumColumns {
         threads_(team_size(exec, team)),
         singles_(exec, threads_, rows, cols),
         packs_(exec, threads_, rows, cols),
-        partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"),
-                 std::max(singles_.partial_sums(), packs_.partial_sums())) {}
+        partial_(unset(label + "::partial"), std::max(singles_.partial_sums(), packs_.partial_sums())) {}
 
   /// Enqueues. `in` [rows, cols] must be contiguous and row-major; `out` [cols] must be contiguous and must not overlap
   /// `in`. Throws std::invalid_argument for other extents or strides.

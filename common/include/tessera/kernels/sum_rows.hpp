@@ -309,7 +309,7 @@ class SumRows {
                                            : split(cols, static_cast<std::size_t>(threads_) * Teams::part,
                                                    rows == 0 ? 1 : tiles_of(teams, rows));
     if (chunks_.count > 1) {
-      partial_ = Partial(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), rows * chunks_.count);
+      partial_ = Partial(unset(label + "::partial"), rows * chunks_.count);
       finished_ = Counters(label + "::finished", rows);
     }
     steps_ = Teams::rounding_steps(chunks_, threads_);

@@ -161,7 +161,7 @@ class TwoLevelScan {
     if (tile_ < 2) throw Skip("tiles of one element (as many totals as elements: they would never become one)");
     require_scratch<Exec>(detail::ScanTiles<Exec, Elements, TileScan>::scratch_bytes(tile_, threads_));
     for (std::size_t count = tiles_of(n, tile_); count > 1; count = tiles_of(count, tile_)) {
-      totals_.emplace_back(Kokkos::view_alloc(Kokkos::WithoutInitializing, label_ + "::totals"), count);
+      totals_.emplace_back(unset(label_ + "::totals"), count);
     }
   }
 

@@ -13,8 +13,8 @@ namespace tessera::verify {
 
 /// Returns the field `out` of the shape of `a`: out[i] = f(a[i], others[i] ...), for arrays in C order.
 ///
-/// f gets and returns numbers of the wide type. It is one addition, which IEEE 754 rounds in exactly one way: nothing may
-/// differ, and there is no scale. A float sum equals the sum in double rounded to float (2 * 24 + 2 bits suffice:
+/// f gets and returns numbers of the wide type. It is one addition, which IEEE 754 rounds in exactly one way: nothing
+/// may differ, and there is no scale. A float sum equals the sum in double rounded to float (2 * 24 + 2 bits suffice:
 /// Figueroa, When is double rounding innocuous?, 1995); a double sum is the sum itself.
 template <class F, class A, class... Others>
 [[nodiscard]] std::vector<ExpectedField> elementwise(F const& f, A const& a, Others const&... others) {

@@ -114,8 +114,8 @@ class SumOracle {
   bool exact_products_ = true;
 };
 
-/// Returns the sum to which `add(sum, i)` adds term i, for i of [0, n). Each part is a serial loop; several parts run in
-/// parallel, and their sums are added in their order.
+/// Returns the sum to which `add(sum, i)` adds term i, for i of [0, n). Each part is a serial loop; several parts run
+/// in parallel, and their sums are added in their order.
 template <class T, class Add>
 [[nodiscard]] SumOracle<T> sum_by_parts(std::size_t n, Add const& add) {
   std::vector<SumOracle<T>> parts(blocks_in(n, part_elements()));

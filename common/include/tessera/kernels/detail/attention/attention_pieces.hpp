@@ -341,9 +341,7 @@ struct AttentionPieces {
   }
 
  private:
-  [[nodiscard]] static Numbers memory(std::string const& label, std::size_t n) {
-    return Numbers(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), n);
-  }
+  [[nodiscard]] static Numbers memory(std::string const& label, std::size_t n) { return Numbers(unset(label), n); }
 };
 
 /// Base of the objects that compute out = softmax(scale * q k^T) v: provides the calls on Views. `Kernel` derives from

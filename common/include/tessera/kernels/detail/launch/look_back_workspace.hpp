@@ -23,8 +23,8 @@ class LookBackWorkspace {
   LookBackWorkspace(std::string const& label, std::size_t tiles)
       : tiles_(tiles),
         words_(label + "::words", tiles),
-        partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), Handle::packed ? 0 : tiles),
-        inclusive_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::inclusive"), Handle::packed ? 0 : tiles),
+        partial_(unset(label + "::partial"), Handle::packed ? 0 : tiles),
+        inclusive_(unset(label + "::inclusive"), Handle::packed ? 0 : tiles),
         counter_(label + "::counter") {}
 
   /// Returns the handle for the next launch, which must draw exactly `tiles` tickets. Enqueues nothing, except once in

@@ -2,8 +2,8 @@
 /// \file
 /// Arguments of kernels: Kokkos Views in any memory that the execution space can access. A View that a kernel cannot
 /// use is a compile error if its type shows it (a column-major matrix, results in const elements, inaccessible memory),
-/// and std::invalid_argument if it shows only at run time (a stride, a wrong extent, memory of an input in the result of
-/// a kernel that does not work in place). It never silently gives a wrong result.
+/// and std::invalid_argument if it shows only at run time (a stride, a wrong extent, a result in an input's memory where
+/// the kernel does not work in place). It never silently gives a wrong result.
 
 #include <Kokkos_Core.hpp>
 
