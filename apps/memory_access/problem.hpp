@@ -21,7 +21,7 @@
 namespace tessera::memory_access {
 
 /// The rule by which an element takes a branch.
-enum class Branch : std::uint8_t { lane, warp, element };
+enum class Branch : std::uint8_t { lane, warp, element, first, quads, nested };
 
 struct Parameters {
   std::int64_t stride = 8;
@@ -48,7 +48,12 @@ struct Parameters {
          number_parameter("rounds", "banks: passes of a tile through scratch, 1 to 1024", 1, 1024)},
         {&Parameters::branch,
          {.name = "branch", .help = "divergence: what decides which branch is taken"},
-         {{"lane", Branch::lane}, {"warp", Branch::warp}, {"element", Branch::element}}},
+         {{"lane", Branch::lane},
+          {"warp", Branch::warp},
+          {"element", Branch::element},
+          {"first", Branch::first},
+          {"quads", Branch::quads},
+          {"nested", Branch::nested}}},
         {&Parameters::branches, number_parameter("branches", "divergence: number of branches, 1 to 32", 1, 32)},
         {&Parameters::iterations,
          number_parameter("iterations", "divergence: multiplications and additions per branch, 0 to 65536", 0, 65536)},
@@ -120,12 +125,18 @@ inline constexpr int bank_tile = 1024;
   return static_cast<int>(place);
 }
 
-/// Returns the branch of element i, 0 .. branches - 1: it changes with each lane, with every 32 elements, or at random.
+/// Returns the branch of element i, 0 .. branches - 1. It changes with each lane, with every 32 elements, or at random
+/// (element). Lane 0 of 32 has one of its own (first); four lanes take one, and the next four another (quads); a random
+/// condition leads to branch 0, or to a second condition between branches 1 and 2 (nested).
 [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t branch_of(std::uint32_t i, Branch branch, std::uint32_t branches) {
   if (branch == Branch::lane) return i % branches;
   if (branch == Branch::warp) return i / 32 % branches;
+  if (branch == Branch::first) return (i % 32 == 0 ? 0u : 1u) % branches;
+  if (branch == Branch::quads) return i / 4 % 2 % branches;
   std::uint32_t const mixed = i * 2654435761u;
-  return ((mixed ^ (mixed >> 15)) * 2246822519u >> 16) % branches;
+  std::uint32_t const random = (mixed ^ (mixed >> 15)) * 2246822519u >> 16;
+  if (branch == Branch::nested) return (random % 2 == 0 ? 0u : 1u + random / 2 % 2) % branches;
+  return random % branches;
 }
 
 }  // namespace tessera::memory_access

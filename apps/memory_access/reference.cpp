@@ -55,9 +55,13 @@ std::uint64_t branch_taken(std::uint32_t i, Parameters const& parameters) {
   switch (parameters.branch) {
     case Branch::lane: branch = i; break;
     case Branch::warp: branch = i / 32; break;
-    case Branch::element: {
+    case Branch::first: branch = i % 32 > 0 ? 1 : 0; break;
+    case Branch::quads: branch = i % 8 > 3 ? 1 : 0; break;
+    case Branch::element:
+    case Branch::nested: {
       std::uint64_t const mixed = std::uint64_t{i} * 2654435761u % (std::uint64_t{1} << 32);
       branch = (mixed ^ mixed / 32768) * 2246822519u % (std::uint64_t{1} << 32) / 65536;
+      if (parameters.branch == Branch::nested) branch = std::array{0, 1, 0, 2}.at(branch % 4);
       break;
     }
   }

@@ -35,7 +35,15 @@ def diverged(n, branch, branches, iterations):
     low = np.uint64(2**32 - 1)
     mixed = i * np.uint64(2654435761) & low
     by_element = ((mixed ^ mixed >> np.uint64(15)) * np.uint64(2246822519) & low) >> np.uint64(16)
-    mine = {"lane": i, "warp": i // np.uint64(32), "element": by_element}[branch] % np.uint64(branches)
+    chosen = {
+        "lane": i,
+        "warp": i // np.uint64(32),
+        "element": by_element,
+        "first": np.where(i % np.uint64(32) == 0, 0, 1),
+        "quads": np.where(i % np.uint64(8) < 4, 0, 1),
+        "nested": np.array([0, 1, 0, 2])[by_element % np.uint64(4)],
+    }
+    mine = chosen[branch].astype(np.uint64) % np.uint64(branches)
     number = i
     for _ in range(iterations):
         number = number * np.uint64(1664525) + np.uint64(2) * mine + np.uint64(1) & low
@@ -64,6 +72,12 @@ def cases():
         yield memory_access_case("uneven", "no power of two, no symmetry", uneven(2311, t))
         yield memory_access_case("by_element", "three branches by the element, an odd spread", uneven(1500, t), 7, 2,
                                  "element", 3, 20)
+    for branch, description in (
+        ("first", "lane 0 of 32 has a branch of its own"),
+        ("quads", "a branch for four lanes, another for the next four"),
+        ("nested", "a random condition in a random condition"),
+    ):
+        yield memory_access_case(f"by_{branch}", description, uneven(1030, FLOAT), branch=branch)
     yield memory_access_case("same_address", "all lanes want one word", uneven(1100, FLOAT), 0, 1)
     yield memory_access_case("by_warp", "32 branches by the warp", uneven(2050, FLOAT), 1, 4, "warp", 32, 7)
     yield memory_access_case("whole_tiles", "two whole tiles", uneven(2048, FLOAT), 2, 5)

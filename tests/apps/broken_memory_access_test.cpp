@@ -328,6 +328,9 @@ TEST(MemoryAccessModel, BranchesTogether) {
   EXPECT_EQ(taken(cuda_machine, Branch::lane, 32), 32);
   EXPECT_EQ(taken(cuda_machine, Branch::warp, 4), 1);
   EXPECT_EQ(taken(hip_machine, Branch::warp, 4), 2);  // a wavefront has the lanes of two warps
+  EXPECT_EQ(taken(cuda_machine, Branch::first, 4), 2);
+  EXPECT_EQ(taken(cuda_machine, Branch::quads, 4), 2);
+  EXPECT_NEAR(taken(cuda_machine, Branch::nested, 4), 3, 0.01);
   EXPECT_NEAR(taken(cuda_machine, Branch::element, 32), 32 * (1 - std::pow(31.0 / 32, 32)), 1);
   EXPECT_EQ(taken(host_machine, Branch::lane, 32), 1);
   EXPECT_EQ(branches_together(cuda_machine, 0, [](std::size_t) { return std::size_t{0}; }), 1);

@@ -10,7 +10,7 @@ namespace tessera::memory_access {
 
 struct Divergence {
   static constexpr VariantInfo info{
-      .name = "divergence", .level = Level::range, .summary = "one of --branches branches by lane, warp or element"};
+      .name = "divergence", .level = Level::range, .summary = "one of --branches branches, as --branch says"};
 
   template <ExecutionSpace Exec, class T>
   class Plan : public Told {

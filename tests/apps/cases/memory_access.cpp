@@ -14,6 +14,10 @@ AppCases app_cases() {
   }
   cases.parameters.push_back({{"rounds", Int{1}}, {"branch", warp}, {"branches", Int{32}}, {"iterations", Int{3}}});
   cases.parameters.push_back({{"branch", element}, {"branches", Int{3}}, {"iterations", Int{4}}});
+  for (std::string const branch : {"first", "quads", "nested"}) {
+    cases.parameters.push_back({{"branch", branch}, {"iterations", Int{2}}});
+    cases.parameters.push_back({{"branch", branch}, {"branches", Int{2}}, {"iterations", Int{2}}});
+  }
   cases.parameters.push_back({{"branches", Int{1}}, {"offset", Int{0}}, {"distance", Int{0}}});
   cases.parameters.push_back({{"offset", Int{15}}, {"distance", Int{256}}, {"iterations", Int{1}}});
   for (Int const bytes : {0, 2, 8, 15}) cases.parameters.push_back({{"bytes", bytes}, {"iterations", Int{1}}});
