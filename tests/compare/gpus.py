@@ -3,17 +3,17 @@
 
     tests/compare/gpus.py build/cuda-hopper90/bin/tessera DIRECTORY --gpus 4 [--tests .../bin/ranks_tests]
 
-One rank per GPU, all mini-apps in one launch, results checked on a sample. The steps, which --only selects:
+One rank per GPU, all mini-apps in one launch, results checked on a sample. First the link of two GPUs: latency from the
+messages of `dot`, bandwidth from those of `transpose`. Then these steps, of which --only selects some:
 
-    link     two GPUs: latency from the messages of `dot`, bandwidth from those of `transpose`
     weak     2^28 elements per GPU on 1, 2, 4, ... GPUs
     strong   2^28 and 2^30 elements on 1, 2, 4, ... GPUs
     staged   the weak launch of all GPUs, through host memory
     tests    ranks_tests on as many ranks as GPUs, and on twice as many, which share them
 
-A launch that is done is not repeated. The tables are in DIRECTORY/scaling.md: time, efficiency, time over the
-prediction. The prediction takes the roofs of one GPU and the link of the first step. Rows over 1.15 of it are listed:
-they want an explanation.
+Launches of weak and strong that are done are not repeated. The tables are in DIRECTORY/scaling.md: time, efficiency,
+time over the prediction. The prediction takes the roofs of one GPU and the link. Rows over 1.15 of it are listed: they
+want an explanation.
 
 --quick takes small sizes: to see that all of it runs, for no figure.
 Exit code: 0 all well, 1 something failed, 2 a mistake.
@@ -28,6 +28,7 @@ import subprocess
 import sys
 import time
 
+STEPS = ("weak", "strong", "staged", "tests")
 SLOW = 1.15  # times the prediction
 
 
@@ -124,7 +125,12 @@ class Host:
     def run(self, name, command):
         """Runs a command in the directory, with its output in NAME.log. Whether it succeeded."""
         with open(self.path(name + ".log"), "w", encoding="utf-8") as file:
-            code = subprocess.run(command, cwd=self.options.directory, stdout=file, stderr=file, check=False).returncode
+            try:
+                ended = subprocess.run(command, cwd=self.options.directory, stdout=file, stderr=file, check=False)
+                code = ended.returncode
+            except OSError as error:
+                print(f"{command[0]}: {error.strerror}", file=file, flush=True)
+                code = 127
         with open(self.path(name + ".log"), encoding="utf-8") as file:
             last = (file.read().strip().splitlines() or ["(no output)"])[-1]
         end = f" (exit code {code})" if code else ""
@@ -139,12 +145,11 @@ class Host:
         return ["--level", "ranks", "--space", self.options.space, *self.few, *more]
 
     def link(self):
-        """Measures the link, once. Latency and bandwidth."""
-        report = self.path("link.json")
-        if not os.path.exists(report):
-            words = ["--size", self.size(28), *self.rows("--verify", "sample:1000", "--json", "link.json")]
-            self.run("link", self.launch(2, "dot,transpose", *words))
-        return link_of(report)
+        """Measures the link. Latency and bandwidth."""
+        words = ["--size", self.size(28), *self.rows("--verify", "sample:1000", "--json", "link.json")]
+        if not self.run("link", self.launch(2, "dot,transpose", *words)):
+            raise Failed("the launch of `link` failed")
+        return link_of(self.path("link.json"))
 
     def study(self, name, link, *words):
         command = [self.options.program, "study", "--preset", name.rstrip("0123456789"), "--name", name, "--run"]
@@ -169,19 +174,22 @@ def main(arguments):
     parser.add_argument("--space", default="cuda")
     parser.add_argument("--launcher", default="mpirun --bind-to none -n {ranks}")
     parser.add_argument("--tests", help="ranks_tests of the same build")
-    parser.add_argument("--only", default="link,weak,strong,staged,tests")
+    parser.add_argument("--only", default=",".join(STEPS))
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args(arguments)
     if options.gpus < 2:
         parser.error("--gpus is 2 or more")
+    only = options.only.split(",")
+    unknown = [step for step in only if step not in STEPS]
+    if unknown:
+        parser.error(f"there is no step '{unknown[0]}'; choose from {', '.join(STEPS)}")
     options.program = os.path.abspath(options.program)
     options.tests = options.tests and os.path.abspath(options.tests)
     os.makedirs(options.directory, exist_ok=True)
-    host, only = Host(options), options.only.split(",")
-    page = []
+    host, page = Host(options), []
     try:
-        link = host.link()
-        page += [
+        link = host.link() if {"weak", "strong"} & set(only) else None
+        page += [] if link is None else [
             f"Link of two ranks: latency {time_text(link[0])}, {link[1] / 1e9:.3g} GB/s of a rank in one direction.",
             "A cell has the time, the efficiency against one rank, and the time over the model's prediction.",
             "",

@@ -113,6 +113,19 @@ class Gpus(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("no row of transpose", output)
 
+    def test_goes_on_if_the_link_cannot_be_measured(self):
+        code, output = self.run_it("--launcher", "there_is_no_such_launcher {ranks}")
+        self.assertEqual(code, 1)
+        self.assertIn("the launch of `link` failed", output)
+        self.assertIn("staged: there_is_no_such_launcher: No such file", output)
+        self.assertEqual(self.page(), "")
+
+    def test_runs_only_what_is_asked_for(self):
+        code, output = self.run_it("--only", "staged")
+        self.assertEqual(code, 0, output)
+        self.assertNotIn("link", output)
+        self.assertEqual(self.run_it("--only", "week")[0], 2)
+
     def test_one_gpu_is_a_mistake(self):
         self.assertEqual(self.run_it("--gpus", "1")[0], 2)
 

@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include <tessera/ranks/ranks.hpp>
@@ -20,10 +21,11 @@ template <class Problem, class Variant>
   VariantRows result{.info = Variant::info, .rows = {}};
   for_each_type(EnabledSpaces{}, [&]<class Exec>() {
     if constexpr (is_chosen_space(space_name<Exec>()) && DeclaredFor<Variant, Exec, float>) {
-      result.rows.push_back({.info = Variant::info,
-                             .space = std::string(space_name<Exec>()),
-                             .dtype = DType::float32,
-                             .start = &tessera::detail::start_row<Problem, Variant, Exec, float>});
+      auto const start = [](Case& problem_case) -> std::unique_ptr<RowRun> {
+        return std::make_unique<tessera::detail::TypedRun<Problem, Variant, Exec, float>>(
+            dynamic_cast<tessera::detail::TypedCase<Problem, float>&>(problem_case));
+      };
+      result.rows.push_back({Variant::info, std::string(space_name<Exec>()), DType::float32, start});
     }
   });
   return result;

@@ -46,14 +46,15 @@ std::vector<Progress::Part> parts_of(Plan const& plan) {
   return parts;
 }
 
-// The first variant of --list is the baseline of the speedups; if this case skips it, the next one that ran. `firsts`
-// are the baselines, by space.
+// The first variant of --list is the baseline of the speedups; if this case skips it, the next one that was timed.
+// `firsts` are the baselines, by space.
 void compare_with_first_variant(App const& app, RowReport& row, std::map<std::string, RowReport>& firsts) {
   if (row.variant == app.variants.front().name) firsts[row.space] = row;
   auto const first = firsts.find(row.space);
   if (first == firsts.end()) return;
+  if (row.samples.seconds.empty()) return;
   if (first->second.status == Status::skipped) first->second = row;
-  if (row.samples.seconds.empty() || first->second.bytes != row.bytes || first->second.flops != row.flops) return;
+  if (first->second.bytes != row.bytes || first->second.flops != row.flops) return;
   row.speedup = first->second.seconds() / row.seconds();
   row.noisy_speedup = row.noisy() || first->second.noisy();
 }

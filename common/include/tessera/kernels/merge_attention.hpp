@@ -41,15 +41,18 @@ class MergePieces {
     steps_ = Kernel(exec, task_, team_).rounding_steps();
   }
 
-  /// Enqueues the merge of all pieces, in their order, into the answers to all queries: out [queries, dim].
+  /// Enqueues the merge of all pieces, in their order, into the answers to all queries: out [queries, dim]. Throws
+  /// std::invalid_argument for other extents or strides, or if `out` is in the pieces' memory.
   template <Writable<Exec, T, 2> Out>
   void answer(Exec const& exec, AttentionPieces<Exec, T> const& pieces, Out const& out) const {
+    require_apart(out, pieces.means, pieces.largest, pieces.total);
     auto task = pieces.as_pieces_of(task_, 0);
     task.out = row_major(out, queries_, task.dim);
     Kernel::enqueue(label_, exec, task, team_);
   }
   /// Enqueues the merge of `pieces` into the only piece of `one`, which must be another object.
   void to_one(Exec const& exec, AttentionPieces<Exec, T> const& pieces, AttentionPieces<Exec, T> const& one) const {
+    require_apart(one.means, pieces.means);
     auto task = pieces.as_pieces_of(task_, 0);
     task.out = one.means.data();
     Kernel::enqueue(label_, exec, task, team_, one.largest.data(), one.total.data());

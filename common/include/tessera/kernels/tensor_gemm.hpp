@@ -331,7 +331,7 @@ struct PackedProduct {
     });
   }
 
-  // Reads a block of b: one access per lane.
+  // Reads a block of b. The compiler makes one access per lane of it.
   KOKKOS_FUNCTION static void load_right(Lanes const& lanes, Words const* block,
                                          Value<typename Unit::B> (&right)[products]) {
     unrolled<products>([&](int i) {
