@@ -125,7 +125,8 @@ ParameterMap const seven_rows{{"rows", std::int64_t{7}}};
 TEST(BrokenMap2d, SwappedAxes) {
   // Row runs over columns and column over rows.
   testing::expect_caught<Map2d>(
-      [](auto const& exec, auto const& in, auto const& out) {
+      []<class Exec, class T>(Exec const& exec, InputOn<Map2d, Exec, T> const& in,
+                              OutputOn<Map2d, Exec, T> const& out) {
         std::size_t const rows = in.a.extent(0);
         std::size_t const cols = in.a.extent(1);
         // Guarded by the wrong extents: only the smaller square is written.
@@ -137,7 +138,8 @@ TEST(BrokenMap2d, SwappedAxes) {
 TEST(BrokenMap2d, WrongPitch) {
   // Writes to row * rows + col.
   testing::expect_caught<Map2d>(
-      [](auto const& exec, auto const& in, auto const& out) {
+      []<class Exec, class T>(Exec const& exec, InputOn<Map2d, Exec, T> const& in,
+                              OutputOn<Map2d, Exec, T> const& out) {
         std::size_t const rows = in.a.extent(0);
         add_at(exec, in, out, rows, in.a.extent(1), rows, 1, rows, 1);
       },
@@ -146,7 +148,8 @@ TEST(BrokenMap2d, WrongPitch) {
 TEST(BrokenMap2d, MixedLayouts) {
   // Reads a by rows, writes out by columns.
   testing::expect_caught<Map2d>(
-      [](auto const& exec, auto const& in, auto const& out) {
+      []<class Exec, class T>(Exec const& exec, InputOn<Map2d, Exec, T> const& in,
+                              OutputOn<Map2d, Exec, T> const& out) {
         std::size_t const rows = in.a.extent(0);
         std::size_t const cols = in.a.extent(1);
         add_at(exec, in, out, rows, cols, cols, 1, 1, rows);
@@ -156,7 +159,8 @@ TEST(BrokenMap2d, MixedLayouts) {
 TEST(BrokenMap2d, TilesUnmasked) {
   // Tiles of 8 x 8, no mask at the edges.
   testing::expect_caught<Map2d>(
-      [](auto const& exec, auto const& in, auto const& out) {
+      []<class Exec, class T>(Exec const& exec, InputOn<Map2d, Exec, T> const& in,
+                              OutputOn<Map2d, Exec, T> const& out) {
         std::size_t const cols = in.a.extent(1);
         // A write past the right edge lands in the next row, where the same value is right: only the last row shows the
         // mistake.
@@ -167,7 +171,8 @@ TEST(BrokenMap2d, TilesUnmasked) {
 TEST(BrokenMap2d, WholeTilesOnly) {
   // Launches cols / 8 tiles: the right edge is left out.
   testing::expect_caught<Map2d>(
-      [](auto const& exec, auto const& in, auto const& out) {
+      []<class Exec, class T>(Exec const& exec, InputOn<Map2d, Exec, T> const& in,
+                              OutputOn<Map2d, Exec, T> const& out) {
         std::size_t const cols = in.a.extent(1);
         add_at(exec, in, out, in.a.extent(0), cols / 8 * 8, cols, 1, cols, 1);
       },

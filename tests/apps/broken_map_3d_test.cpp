@@ -65,7 +65,8 @@ ParameterMap const uneven{{"planes", std::int64_t{3}}, {"rows", std::int64_t{5}}
 TEST(BrokenMap3d, SwappedExtents) {
   // Mistake: planes and rows are exchanged in memory.
   testing::expect_caught<Map3d>(
-      [](auto const& exec, auto const& in, auto const& out) {
+      []<class Exec, class T>(Exec const& exec, InputOn<Map3d, Exec, T> const& in,
+                              OutputOn<Map3d, Exec, T> const& out) {
         std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
         add_at(exec, in, out, {planes, cols, cols, rows, planes, none, none});
       },
@@ -76,7 +77,8 @@ TEST(BrokenMap3d, UnguardedPlanes) {
   // Planes rounded up to 4, without a guard.
   ParameterMap const small{{"planes", std::int64_t{3}}, {"rows", std::int64_t{2}}};
   testing::expect_caught<Map3d>(
-      [](auto const& exec, auto const& in, auto const& out) {
+      []<class Exec, class T>(Exec const& exec, InputOn<Map3d, Exec, T> const& in,
+                              OutputOn<Map3d, Exec, T> const& out) {
         std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
         add_at(exec, in, out, {rows, cols, cols, rows, (planes + 3) / 4 * 4, none, none});
       },
@@ -86,7 +88,8 @@ TEST(BrokenMap3d, UnguardedColumns) {
   // An element past the end of a row is the first of the next, where the same value is right: only the very last row
   // shows it.
   testing::expect_caught<Map3d>(
-      [](auto const& exec, auto const& in, auto const& out) {
+      []<class Exec, class T>(Exec const& exec, InputOn<Map3d, Exec, T> const& in,
+                              OutputOn<Map3d, Exec, T> const& out) {
         std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
         add_at(exec, in, out, {rows, cols, (cols + 7) / 8 * 8, rows, planes, none, none});
       },
@@ -95,7 +98,8 @@ TEST(BrokenMap3d, UnguardedColumns) {
 TEST(BrokenMap3d, ForgottenPitch) {
   // Mistake: memory without padding is read as if its rows were padded to 8.
   testing::expect_caught<Map3d>(
-      [](auto const& exec, auto const& in, auto const& out) {
+      []<class Exec, class T>(Exec const& exec, InputOn<Map3d, Exec, T> const& in,
+                              OutputOn<Map3d, Exec, T> const& out) {
         std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
         add_at(exec, in, out, {rows, (cols + 7) / 8 * 8, cols, rows, planes, none, none});
       },
@@ -104,7 +108,8 @@ TEST(BrokenMap3d, ForgottenPitch) {
 TEST(BrokenMap3d, WrongGuard) {
   // The column is held against the rows.
   testing::expect_caught<Map3d>(
-      [](auto const& exec, auto const& in, auto const& out) {
+      []<class Exec, class T>(Exec const& exec, InputOn<Map3d, Exec, T> const& in,
+                              OutputOn<Map3d, Exec, T> const& out) {
         std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
         add_at(exec, in, out, {rows, cols, cols, rows, planes, rows, none});
       },
