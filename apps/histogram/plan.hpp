@@ -7,7 +7,6 @@
 #include "problem.hpp"
 
 #include <tessera/table/make_app.hpp>
-#include <tessera/table/shared_plan.hpp>
 
 namespace tessera::histogram {
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// The launches that variants share: a product of kernels/ after the statistics of the rows, or after a layernorm to
-/// memory. Both read w transposed and add the bias as they store y.
+/// memory. Both multiply by the transpose of w, and add the bias as they store y.
 
 #include <Kokkos_Core.hpp>
 
@@ -70,7 +70,7 @@ class StatisticsProduct {
 };
 
 /// Layernorm to memory, then the product. Constructed once: allocates ln, chooses tiles and teams. Calls only enqueue.
-/// \tparam Product a kernel object of StoredForm
+/// \tparam Product a kernel object that adds the bias as it stores
 template <ExecutionSpace Exec, class T, class Product = kernels::Gemm<Exec, T, StoredForm<T>>>
 class StoredRowsProduct {
  public:

@@ -237,10 +237,8 @@ class RowGradients {
   void operator()(std::string const& label, Exec const& exec, RowArrays<T> arrays) const {
     if (rows_ == 0) return;
     arrays.sums = sums_.data();
-    auto const are_aligned = [](auto const*... array) {
-      return (collective::is_aligned_for_packs<collective::pack_width<T>>(array) && ...);
-    };
-    bool const aligned = are_aligned(arrays.x, arrays.q, arrays.gamma, arrays.beta, arrays.dx, arrays.ln, arrays.sums);
+    bool const aligned = collective::is_aligned_for_packs<collective::pack_width<T>>(
+        arrays.x, arrays.q, arrays.gamma, arrays.beta, arrays.dx, arrays.ln, arrays.sums);
     kernels::LayerNormTuning<Exec, T>::with_lanes(cols_, aligned, [&]<int W, int N, int Packs>() {
       using Kernel = GradientRows<Exec, T, W, N, Packs>;
       int const threads = Kernel::threads_of(exec, team_);

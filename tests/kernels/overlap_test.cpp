@@ -57,7 +57,7 @@ TEST(Overlap, by_one_element_is_refused_and_neighbours_are_not) {
   Vector const all("all", 32);
   Total const count("count");
   auto const part = [&](std::size_t begin) { return Kokkos::subview(all, std::pair(begin, begin + 16)); };
-  for (std::size_t const from : {0, 16}) {
+  for (std::size_t const from : {std::size_t{0}, std::size_t{16}}) {
     EXPECT_NO_THROW(kernels::partition(exec, part(from), part(16 - from), count, IsNegative{}));
   }
   EXPECT_THROW(kernels::partition(exec, part(0), part(15), count, IsNegative{}), std::invalid_argument);

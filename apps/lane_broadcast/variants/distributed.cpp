@@ -92,7 +92,7 @@ class OneSegmentOnRanks {
   using Folded = typename Rule::Folded;
 
   [[nodiscard]] static auto unset(std::string const& name) {
-    return unset("tessera::lane_broadcast::distributed::" + name);
+    return tessera::unset("tessera::lane_broadcast::distributed::" + name);
   }
   [[nodiscard]] Kernel kernel(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input, std::size_t n) const {
     OfGivenHead<Rule> rule;

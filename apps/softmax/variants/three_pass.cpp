@@ -6,7 +6,6 @@
 
 #include "../problem.hpp"
 
-#include <tessera/core/tiles.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {

@@ -23,10 +23,9 @@ struct ThreePassRows {
     using Teams = Kokkos::TeamPolicy<Exec>;
 
     Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
-        : lanes_(kernels::lanes_for<Exec>(input.x.extent(1))),
-          threads_(kernels::team_size(exec, input.parameters.team, lanes_)) {
-      needs_axis(input.parameters, {Axis::rows}, "three_pass_rows");
-    }
+        : lanes_((needs_axis(input.parameters, {Axis::rows}, "three_pass_rows"),
+                  kernels::lanes_for<Exec>(input.x.extent(1)))),
+          threads_(kernels::team_size(exec, input.parameters.team, lanes_)) {}
 
     void operator()(Exec const& exec, ArrayOn<T const**, Exec> const& x, ArrayOn<T**, Exec> const& y,
                     Softmax::Parameters const&) const {

@@ -15,8 +15,8 @@
 
 namespace tessera {
 
-/// Base class of these Problems. The input fields are `in` and `k`, with the same number of dimensions; the output has
-/// the shape of `in`.
+/// Base class of these Problems. The first input field is the array, the second is `k` with as many dimensions; the
+/// output has the shape of the first.
 struct ConvolutionProblem : SharedByRows<Split::rows, Split::whole> {
   static constexpr std::array data = data_kinds;
   static constexpr int exact_reference_doubles = 1;

@@ -146,42 +146,15 @@ class SumProof {
     grid_.add(term);
     magnitude_ += std::abs(term);
   }
-  /// Adds the product of two numbers of a dtype. The product is exact in double for float. For double it may be rounded
-  /// here; the proof then does not hold.
-  template <class T>
-  void add_product(T a, T b) {
-    double const product = static_cast<double>(a) * static_cast<double>(b);
-    add(product);
-    if constexpr (std::is_same_v<T, double>) {
-      if (!is_exact_product(a, b)) exact_products_ = false;
-    }
-  }
-
-  /// Adds the terms of another proof.
-  void merge(SumProof const& other) {
-    grid_.merge(other.grid_);
-    magnitude_ += other.magnitude_;
-    exact_products_ = exact_products_ && other.exact_products_;
-  }
 
   template <class T>
   [[nodiscard]] bool holds() const {
-    return exact_products_ && grid_.holds<T>(magnitude_);
+    return grid_.holds<T>(magnitude_);
   }
-  /// True if `sum`, of all or some terms, is exact in the type of T's sums, but a sum that lacks one term may be
-  /// rounded to the same number of T: ExpectedField::rounded_sums.
-  template <class T>
-  [[nodiscard]] bool rounds(double sum) const {
-    return ShortFloat<T> && !grid_.holds<T>(std::abs(sum));
-  }
-  [[nodiscard]] double magnitude() const { return magnitude_; }
-  /// Returns ExpectedField::grid.
-  [[nodiscard]] double spacing() const { return grid_.spacing(); }
 
  private:
   Grid grid_;
   double magnitude_ = 0;
-  bool exact_products_ = true;
 };
 
 /// Proof for scans: sums of contiguous ranges in any association. It covers all segments together.

@@ -2,7 +2,7 @@
 /// \file
 /// Arguments of kernels: Kokkos Views in any memory that the execution space can access. A View that a kernel cannot
 /// use is a compile error if its type shows it (a column-major matrix, results in const elements, inaccessible memory),
-/// and std::invalid_argument if it shows only at run time (a stride, a wrong extent, a result in an input's memory where
+/// and std::invalid_argument if it shows only at run time (a stride, a wrong extent, a result in an input's memory if
 /// the kernel does not work in place). It never silently gives a wrong result.
 
 #include <Kokkos_Core.hpp>
