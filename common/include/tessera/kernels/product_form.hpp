@@ -53,7 +53,7 @@ struct SumAndBias {
 
 /// Returns the SumAndBias for a View. Throws std::invalid_argument if it has another length or a stride.
 ///
-/// \param exec the space in which the product runs; it must be able to access the bias
+/// \tparam Exec the space in which the product runs; it must be able to access the bias
 /// \param bias [cols], contiguous
 /// \param cols columns of the result (a product cannot check the length of its bias)
 template <ExecutionSpace Exec, class V>
