@@ -25,8 +25,12 @@ import io
 import pathlib
 import sys
 
-import h5py
-import numpy as np
+try:
+    import h5py
+    import numpy as np
+except ImportError as error:
+    sys.exit(f"make_inputs.py: {error} (NumPy and h5py write the files); install them, or on Debian as root: "
+             'cmake/debian/root exec python "$PWD" inputs/make_inputs.py')
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True  # the checkout stays as it is

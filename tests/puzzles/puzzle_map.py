@@ -281,6 +281,12 @@ def main(arguments=None):
     if not apps:
         print(f"puzzle_map: {options.list} names no mini-app; write it with `tessera run all --list`", file=sys.stderr)
         return 2
+    built = os.path.join(options.root, "apps", "*", "CMakeLists.txt")
+    absent = sorted({os.path.basename(os.path.dirname(path)) for path in glob.glob(built)} - {"tessera", *apps})
+    if absent:
+        print(f"puzzle_map: {options.list} is of a build without {', '.join(absent)}; list a build with all mini-apps",
+              file=sys.stderr)
+        return 2
     complaints, commands = check(text, apps, options.root)
     if options.commands:
         with open(options.commands, "w", encoding="utf-8") as file:

@@ -191,6 +191,20 @@ class Map(unittest.TestCase):
         self.assertEqual(self.run_script(*arguments, os.path.join(self.root, "nowhere"))[0], 2)
         self.assertIn("names no mini-app", self.run_script(*arguments, commands)[2])
 
+    def test_a_list_of_some_mini_apps_is_refused(self):
+        path = os.path.join(self.root, "list.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(LIST)
+        for name, text in (("README.md", "kept"), ("apps/README.md", PAGE), ("apps/lonely/CMakeLists.txt", "")):
+            os.makedirs(os.path.dirname(os.path.join(self.root, name)), exist_ok=True)
+            with open(os.path.join(self.root, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        code, _, err = self.run_script("--list", path, "--root", self.root, "--write")
+        self.assertEqual(code, 2)
+        self.assertIn("a build without lonely", err)
+        with open(os.path.join(self.root, "README.md"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "kept")
+
     def run_script(self, *arguments):
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
