@@ -187,13 +187,16 @@ TEST(TensorGemm, RoundsFactors) {
 
 TEST(TensorGemm, RefusesWhatItCannotRead) {
   Host const exec;
-  std::vector<float> data(100);
+  std::vector<float> data(100), result(100);
   kernels::TensorGemm<Host, Half> const multiply(exec, 4, 4, 4);
   auto const matrix = by_rows(data.data(), 4, 4);
   auto const wide = by_rows(data.data(), 4, 6);
-  EXPECT_THROW(multiply(exec, wide, matrix, matrix), std::invalid_argument);
-  EXPECT_THROW(multiply(exec, matrix, wide, matrix), std::invalid_argument);
-  EXPECT_THROW(multiply(exec, matrix, matrix, wide), std::invalid_argument);
+  auto const c = by_rows(result.data(), 4, 4);
+  EXPECT_NO_THROW(multiply(exec, matrix, matrix, c));
+  EXPECT_THROW(multiply(exec, wide, matrix, c), std::invalid_argument);
+  EXPECT_THROW(multiply(exec, matrix, wide, c), std::invalid_argument);
+  EXPECT_THROW(multiply(exec, matrix, matrix, by_rows(result.data(), 4, 6)), std::invalid_argument);
+  EXPECT_THROW(multiply(exec, matrix, matrix, matrix), std::invalid_argument);  // c in a's memory
 }
 
 }  // namespace

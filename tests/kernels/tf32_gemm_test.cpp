@@ -208,15 +208,16 @@ TEST(Tf32Gemm, OnHosts) {
 
 TEST(Tf32Gemm, RefusesWhatItCannotRead) {
   Host const exec;
-  std::vector<float> data(100);
+  std::vector<float> data(100), result(20);
   kernels::Tf32Gemm<Host, 2, kernels::TransposedA> const multiply(exec, 4, 5, 6);
   auto const a = by_rows(data.data(), 6, 4);
   auto const b = by_rows(data.data(), 6, 5);
-  auto const c = by_rows(data.data(), 4, 5);
+  auto const c = by_rows(result.data(), 4, 5);
   EXPECT_NO_THROW(multiply(exec, a, b, c));
   EXPECT_THROW(multiply(exec, by_rows(data.data(), 4, 6), b, c), std::invalid_argument);
   EXPECT_THROW(multiply(exec, a, by_rows(data.data(), 5, 6), c), std::invalid_argument);
-  EXPECT_THROW(multiply(exec, a, b, by_rows(data.data(), 5, 4)), std::invalid_argument);
+  EXPECT_THROW(multiply(exec, a, b, by_rows(result.data(), 5, 4)), std::invalid_argument);
+  EXPECT_THROW(multiply(exec, a, b, by_rows(data.data(), 4, 5)), std::invalid_argument);  // in a's memory
 }
 
 // largest_magnitude shows whether the data suit the units.
