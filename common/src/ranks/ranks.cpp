@@ -29,16 +29,6 @@ namespace tessera::ranks {
 
 namespace {
 
-std::size_t bytes_to_others(std::vector<Message> const& messages, int own) {
-  std::size_t bytes = 0;
-  for (Message const& message : messages) bytes += message.rank == own ? 0 : message.bytes;
-  return bytes;
-}
-std::uint64_t messages_to_others(std::vector<Message> const& messages, int own) {
-  return static_cast<std::uint64_t>(
-      std::ranges::count_if(messages, [&](Message const& one) { return one.rank != own && one.bytes > 0; }));
-}
-
 // Copies the messages of the only rank to itself, in the order of the lists.
 void copy_to_itself(std::vector<Message> const& sent, std::vector<Message> const& received) {
   for (std::size_t i = 0; i < sent.size(); ++i) {
@@ -113,6 +103,16 @@ struct Ranks::Requests {
 };
 
 namespace {
+
+std::size_t bytes_to_others(std::vector<Message> const& messages, int own) {
+  std::size_t bytes = 0;
+  for (Message const& message : messages) bytes += message.rank == own ? 0 : message.bytes;
+  return bytes;
+}
+std::uint64_t messages_to_others(std::vector<Message> const& messages, int own) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(messages, [&](Message const& one) { return one.rank != own && one.bytes > 0; }));
+}
 
 // MPI counts in int: longer arrays are sent in parts. Tests set a smaller limit.
 std::size_t longest_message() {
