@@ -66,7 +66,7 @@ struct Parameters {
   }
 };
 
-/// Elements are copied. The work is that of a copy; each variant reports its own.
+/// Each variant copies elements in its own way and reports its own work. The case's work is that of one plain copy.
 struct MemoryAccess : ArrayProblem<Parameters>, PerElement<2, 0> {
   static constexpr AppInfo info{.name = "memory_access",
                                 .summary = "n elements moved by strides, permutations, banks, branches, prefetches"};

@@ -111,7 +111,7 @@ std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> c
     });
   };
 
-  // What writes the elements of each field.
+  // For each field, the function that writes its elements.
   using Values = std::vector<double>;
   std::array<std::function<void(Values&)>, 5> const writers{
       [&](Values& copied) {
