@@ -100,7 +100,7 @@ class ProductPanel : public ProductOfTiles<T, Form> {
     do {  // once even if k is 0: then the result is zero
       int const count = end - k < depth ? static_cast<int>(end - k) : depth;
       for (int panel = team.team_rank(); panel * cols < place.col_count; panel += team.team_size()) {
-        copy_panel(place, panel * cols, k, count, b + panel * cols * depth);
+        copy_panel(place, panel, k, count, b + panel * cols * depth);
       }
       team.team_barrier();
       Step const step{.count = count, .add = Store::adds || !first, .last = end - k <= depth};
@@ -123,46 +123,49 @@ class ProductPanel : public ProductOfTiles<T, Form> {
     bool last;
   };
 
-  // Copies `count` steps along k of Width columns of b, or rows of a, of which the first `present` exist. Element i of
-  // each is then in line i of `to`. Those past the end become zero; their sums are not stored.
-  //
-  // \param along_k neighbours in memory are neighbours along k
-  // \param leading distance between two rows, as stored
-  template <int Width, bool along_k>
-  static void copy(T const* matrix, std::size_t leading, std::size_t first, int present, std::size_t k, int count,
-                   T* to) {
-    if constexpr (along_k) {
-      for (int own = 0; own < Width; ++own) {
-        bool const inside = own < present;
-        T const* const from = inside ? matrix + (first + own) * leading + k : nullptr;
-        for (int i = 0; i < count; ++i) to[i * Width + own] = inside ? from[i] : T(0);
+  // Columns past the end become zero; their sums are not stored.
+  void copy_panel(Place const& place, int panel, std::size_t k, int count, T* to) const {
+    int const first = panel * cols;
+    int const present = std::min(cols, place.col_count - first);
+    if constexpr (Form::b_transposed) {
+      for (int col = 0; col < cols; ++col) {
+        bool const inside = col < present;
+        T const* const from = inside ? b_ + (place.col + first + col) * k_.n + k : nullptr;
+        for (int i = 0; i < count; ++i) to[i * cols + col] = inside ? from[i] : T(0);
       }
     } else {
-      T const* from = matrix + k * leading + first;
-      for (int i = 0; i < count; ++i, from += leading, to += Width) {
-        if (present == Width) {
-          std::memcpy(to, from, sizeof(T) * Width);
+      T const* from = b_ + k * tiles_.cols + place.col + first;
+      for (int i = 0; i < count; ++i, from += tiles_.cols, to += cols) {
+        if (present == cols) {
+          std::memcpy(to, from, sizeof(T) * cols);
         } else {
-          for (int own = 0; own < Width; ++own) to[own] = own < present ? from[own] : T(0);
+          for (int col = 0; col < cols; ++col) to[col] = col < present ? from[col] : T(0);
         }
       }
     }
   }
 
-  void copy_panel(Place const& place, int first, std::size_t k, int count, T* to) const {
-    copy<cols, Form::b_transposed>(b_, Form::b_transposed ? k_.n : tiles_.cols, place.col + first,
-                                   std::min(cols, place.col_count - first), k, count, to);
-  }
-
+  // Element (row, i) of the strip is at i * rows + row. Rows past the end become zero; their sums are not stored.
   void copy_strip(Place const& place, int first, std::size_t k, int count, T* to) const {
-    int const present = std::min(rows, place.row_count - first);
-    copy<rows, !Form::a_transposed>(a_, Form::a_transposed ? tiles_.rows : k_.n, place.row + first, present, k, count,
-                                    to);
-    if constexpr (Load::changes) {
-      for (int row = 0; row < present; ++row) {
-        auto const of_row = form_.load.row(place.row + first + row);
-        for (int i = 0; i < count; ++i) {
-          form_.load.change(of_row, k + i, collective::pack_at<1>(to + i * rows + row));
+    if constexpr (Form::a_transposed) {
+      int const present = std::min(rows, place.row_count - first);
+      T const* from = a_ + k * tiles_.rows + place.row + first;
+      for (int i = 0; i < count; ++i, from += tiles_.rows, to += rows) {
+        for (int row = 0; row < rows; ++row) to[row] = row < present ? from[row] : T(0);
+      }
+    } else {
+      for (int row = 0; row < rows; ++row) {
+        bool const inside = first + row < place.row_count;
+        T const* const from = inside ? a_ + (place.row + first + row) * k_.n + k : nullptr;
+        if constexpr (Load::changes) {
+          auto const of_row = inside ? form_.load.row(place.row + first + row) : typename Load::Row{};
+          for (int i = 0; i < count; ++i) {
+            collective::Pack<T, 1> value{inside ? from[i] : T(0)};
+            if (inside) form_.load.change(of_row, k + i, value);
+            to[i * rows + row] = value[0];
+          }
+        } else {
+          for (int i = 0; i < count; ++i) to[i * rows + row] = inside ? from[i] : T(0);
         }
       }
     }
