@@ -1,5 +1,5 @@
-# On 1, 2, 3, 4 and 7 ranks the layer and its rows; on 2, 7, 16 and 64 the program as a user starts it. programs.txt
-# names the mini-apps that the tests here need.
+# On 1, 2, 3, 4 and 7 ranks the layer and its rows; on 2, 7, 16 and 64 the program as a user starts it. programs.sh
+# prints which mini-apps the tests here start.
 
 # Root, and more ranks than processors, are what Open MPI wants to be told of.
 execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE version ERROR_VARIABLE version)

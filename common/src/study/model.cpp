@@ -129,14 +129,17 @@ std::string_view name_of(Pattern pattern) {
 }  // namespace
 
 Link parse_link(std::string const& where, std::string const& text) {
-  std::vector<std::optional<double>> values;
-  for (std::string const& word : split_at_commas(text)) values.push_back(to_number<double>(word));
-  auto const is_positive = [](auto const& value) { return value && *value > 0 && std::isfinite(*value); };
-  if (values.size() != 2 || !std::ranges::all_of(values, is_positive)) {
+  auto const words = split_at_commas(text);
+  std::vector<double> values;
+  for (std::string const& word : words) {
+    auto const value = to_number<double>(word);
+    if (value && *value > 0 && std::isfinite(*value)) values.push_back(*value);
+  }
+  if (words.size() != 2 || values.size() != 2) {
     bad_value(where, text, "not two positive numbers, seconds of latency and bytes per second",
               "write for example " + where + " 2e-6,25e9");
   }
-  return {*values[0], *values[1]};
+  return {values[0], values[1]};
 }
 
 double Machine::bandwidth(double bytes) const {
