@@ -110,6 +110,13 @@ struct ScratchStencilKernel {
     T const* const tile = shape.load(team, in, segments.size(), begin, T(0), reinterpret_cast<T*>(scratch.data()));
     team.team_barrier();
     bool const aligned = collective::is_aligned_for_packs<N>(out + begin);
+    if (!is_gpu<Exec> && uncut && !streaming) {
+      // Hosts' compilers vectorise a plain loop, but not a pack whose elements share their operands.
+      team::detail::for_each_of_team(team, count,
+                                     [&](int i) { out[begin + i] = stencil(tile + i, Stencil::reach + 1); });
+      leave_scratch(team);
+      return;
+    }
     team::detail::for_each_of_team(team, (count + N - 1) / N, [&](int p) {
       int const offset = p * N;
       T* const to = out + begin + offset;

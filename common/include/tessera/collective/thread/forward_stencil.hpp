@@ -26,9 +26,10 @@ namespace tessera::thread {
 /// May be called by any lane. No scratch, no barriers.
 /// \param uncut part.is_uncut() holds for the whole part and its reach: nothing is masked
 template <int N, class Stencil, class T>
-[[nodiscard]] KOKKOS_FUNCTION collective::Pack<T, N> stencil_on_pack(Stencil const& stencil, T const* window,
-                                                                     collective::SegmentedPart const& part, int offset,
-                                                                     bool uncut) {
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION collective::Pack<T, N> stencil_on_pack(Stencil const& stencil,
+                                                                                 T const* window,
+                                                                                 collective::SegmentedPart const& part,
+                                                                                 int offset, bool uncut) {
   collective::Pack<T, N> result;
   if (uncut) {
     for (int e = 0; e < N; ++e) result[e] = stencil(window + e, Stencil::reach + 1);
