@@ -78,6 +78,8 @@ std::vector<study::OptionEntry> options_of(CompareArguments& result) {
        }},
       {"--error", "PERCENT", "probability of any false verdict in all rows together (default 1)",
        [&](auto const& option, auto const& text) { result.options.error = number_of(option, text, 1e-6, 50) / 100; }},
+      {"--least", "", "compare the least sample of each launch, not the median: for busy machines",
+       study::to(result.options.least)},
       {"--all", "", "also show rows that are the same or unclear", study::to(result.all)},
       {"--json", "FILE", "write the comparison (schema tessera-comparison/1)", study::to(result.json)},
       {"--keep", "DIR", "keep the reports of --run and --self-test there", study::to(result.keep)}};
@@ -242,7 +244,7 @@ std::string compare_help() {
          "ARGUMENTS   launches both in turns, compares them\n  tessera compare --self-test PROGRAM -- ARGUMENTS       "
          "      launches one build, compares it with itself\n\noptions\n" +
          study::options_text(options_of(arguments), 23) +
-         "\nA launch is one number per row, the median of its samples. A report is one launch of its command's "
+         "\nA launch is one number per row, the median of its samples (--least: the least). A report is one launch of its command's "
          "rows;\na folder may hold reports of several commands. Verdicts: slower, faster, same (the ratio's "
          "interval lies\nwithin the threshold), unclear (more launches are needed), unverified (it passed, and now "
          "failed, was\nskipped or is missing). \"of roof\" is the ratio of times, each over the time that its run's "

@@ -294,6 +294,7 @@ void read_rows(Json const& json, Launch& launch) {
     read.what = short_name(one);
     std::string const status = row.at("status").get<std::string>();
     read.seconds = positive_or_unknown(row.at("seconds"));
+    read.least = positive_or_unknown(row.at("seconds_min"));
     read.verified = (status == "passed" || status == "weak") && std::isfinite(read.seconds);
     read.skipped = status == "skipped";
     read.share_of_roof = positive_or_unknown(row.at("share_of_roof"));
@@ -332,7 +333,7 @@ struct Side {
   std::size_t failed = 0;  // neither verified nor skipped
 };
 
-Side side_of(std::vector<Launch> const& launches, std::string const& key) {
+Side side_of(std::vector<Launch> const& launches, std::string const& key, bool least) {
   Side side;
   std::set<std::string> asked;
   for (Launch const& launch : launches) {
@@ -346,8 +347,9 @@ Side side_of(std::vector<Launch> const& launches, std::string const& key) {
     LaunchRow const& row = found->second;
     if (row.verified) {
       ++side.verified;
-      side.seconds.push_back(row.seconds);
-      if (std::isfinite(row.share_of_roof)) side.of_roof.push_back(1 / row.share_of_roof);
+      double const seconds = least ? row.least : row.seconds;
+      side.seconds.push_back(seconds);
+      if (std::isfinite(row.share_of_roof)) side.of_roof.push_back(seconds / row.seconds / row.share_of_roof);
     } else if (!row.skipped) {
       ++side.failed;
     }
@@ -436,7 +438,7 @@ Comparison compare(std::vector<Launch> const& old_launches, std::vector<Launch> 
   std::vector<Pair> pairs;
   std::set<std::string> const old_keys = keys_of(old_launches);
   for (std::string const& key : old_keys) {
-    Pair pair{key, side_of(old_launches, key), side_of(new_launches, key)};
+    Pair pair{key, side_of(old_launches, key, options.least), side_of(new_launches, key, options.least)};
     if (pair.before.verified > 0) {
       pairs.push_back(std::move(pair));
     } else if (keys_of(new_launches).contains(key)) {
@@ -594,6 +596,7 @@ std::string comparison_json(Comparison const& comparison) {
   json["schema"] = "tessera-comparison/1";
   json["threshold"] = comparison.options.threshold;
   json["error"] = comparison.options.error;
+  json["statistic"] = comparison.options.least ? "least" : "median";
   json["old_launches"] = comparison.old_launches;
   json["new_launches"] = comparison.new_launches;
   json["old_threads"] = comparison.old_threads;

@@ -169,6 +169,23 @@ TEST(Comparison, launches_that_agree_are_the_same) {
 
 // Among many rows some differ by chance: the same launches support weaker conclusions for one of 200 rows than for a
 // single row.
+// On a busy machine the medians differ from launch to launch; the least samples do not.
+TEST(Comparison, the_least_samples_are_compared_on_request) {
+  Made made(7);
+  auto const busy = [&](double slowdown) {
+    std::vector<Launch> launches = made.launches(6, 10, 0.3);
+    for (Launch& launch : launches) {
+      std::size_t i = 0;
+      for (auto& [key, row] : launch.rows) row.least = 1e-4 * static_cast<double>(++i) * slowdown;
+    }
+    return launches;
+  };
+  auto const before = busy(1);
+  EXPECT_EQ(compare(before, busy(1.1), {}).count(Verdict::slower), 0U);
+  EXPECT_EQ(compare(before, busy(1.1), {.least = true}).count(Verdict::slower), 10U);
+  EXPECT_EQ(compare(before, busy(1), {.least = true}).count(Verdict::same), 10U);
+}
+
 TEST(Comparison, many_rows_are_corrected_for) {
   Made made(6);
   auto const before = made.launches(5, 200, 0.01);

@@ -69,6 +69,7 @@ struct LaunchRow {
   bool skipped = false;
   double seconds = 0;        ///< median of its samples
   double share_of_roof = 0;  ///< of that launch; unknown if it has none
+  double least = 0;          ///< least of its samples, in seconds
 };
 
 /// The rows of a launch, keyed by app, case, variant, space and ranks.
@@ -90,6 +91,7 @@ struct Launch {
 struct CompareOptions {
   double threshold = 0.02;  ///< smaller changes do not matter
   double error = 0.01;      ///< probability of any false verdict over all rows
+  bool least = false;       ///< compares the least sample of each launch, not the median
 };
 
 struct ComparedRow {
