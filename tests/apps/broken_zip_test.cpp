@@ -72,5 +72,73 @@ TEST(BrokenZip, AddsOneTwice) {
       100, {}, "100");
 }
 
+// Index i adds an element that is `stride` elements from that of index i + 1; `walk` indices are one walk.
+template <class T>
+struct AddFarApart {
+  T const* a;
+  T const* b;
+  T* out;
+  std::size_t n;
+  std::size_t stride;
+  std::size_t walk;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    std::size_t const element = i % walk * stride + i / walk;
+    if (element < n) out[element] = Add<T>{}(a[element], b[element]);
+  }
+};
+TEST(BrokenZip, StrideLosesTheTail) {
+  // Only whole strides: the last steps of the first walks are missing.
+  testing::expect_caught<Zip>(
+      []<class Exec, class T>(Exec const& exec, InputOn<Zip, Exec, T> const& in, OutputOn<Zip, Exec, T> const& out) {
+        std::size_t const n = in.a.extent(0);
+        std::size_t const walk = n / 512;
+        Kokkos::parallel_for("tessera::tests::broken_zip", over(exec, walk * 512),
+                             AddFarApart<T>{in.a.data(), in.b.data(), out.out.data(), n, 512, walk});
+      },
+      1100, {}, "76 of 1100 elements are wrong; first at [1024]");
+}
+
+template <class T>
+struct AddFromEnd {
+  T const* a;
+  T const* b;
+  T* out;
+  std::size_t n;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    std::size_t const element = n - i;
+    out[element] = element < n ? Add<T>{}(a[element], b[element]) : T(1);
+  }
+};
+TEST(BrokenZip, ReversedOneOff) {
+  // n - i, not n - 1 - i.
+  testing::expect_caught<Zip>(
+      []<class Exec, class T>(Exec const& exec, InputOn<Zip, Exec, T> const& in, OutputOn<Zip, Exec, T> const& out) {
+        std::size_t const n = in.a.extent(0);
+        Kokkos::parallel_for("tessera::tests::broken_zip", over(exec, n),
+                             AddFromEnd<T>{in.a.data(), in.b.data(), out.out.data(), n});
+      },
+      100, {}, "past the end");
+}
+
+template <class T>
+struct AddRepeatedly {
+  T const* a;
+  T const* b;
+  T* out;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    out[i] = Add<T>{}(a[i], b[i]);
+    out[i] = Add<T>{}(out[i], Add<T>{}(a[i], b[i]));
+  }
+};
+TEST(BrokenZip, RepeatedAddsTwice) {
+  // The second walk adds to the result of the first.
+  testing::expect_caught<Zip>(
+      []<class Exec, class T>(Exec const& exec, InputOn<Zip, Exec, T> const& in, OutputOn<Zip, Exec, T> const& out) {
+        Kokkos::parallel_for("tessera::tests::broken_zip", over(exec, in.a.extent(0)),
+                             AddRepeatedly<T>{in.a.data(), in.b.data(), out.out.data()});
+      },
+      100, {}, "first at [0]");
+}
+
 }  // namespace
 }  // namespace tessera::zip
