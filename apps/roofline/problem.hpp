@@ -27,11 +27,14 @@ namespace tessera::roofline {
 struct Parameters {
   double s = 0.5;
   std::int64_t iterations = 4096;
+  std::int64_t scratch = 16384;
 
   [[nodiscard]] static MemberSpecs<Parameters> specs() {
     return {{&Parameters::s, {.name = "s", .help = "factor of triad, a + s * b; int32 truncates it"}},
             // A float counts exactly up to here.
-            {&Parameters::iterations, number_parameter("iterations", "multiply-adds per chain", 0, (1 << 24) - 256)}};
+            {&Parameters::iterations, number_parameter("iterations", "multiply-adds per chain", 0, (1 << 24) - 256)},
+            {&Parameters::scratch,
+             tuning_parameter("scratch", "triad_scratch: bytes of scratch per team; 0: none", 0, 1 << 20)}};
   }
 };
 

@@ -10,6 +10,7 @@
 
 #include <tessera/collective/lane/matrix_unit.hpp>
 #include <tessera/core/half.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/measure/roof_kernels.hpp>
 
 namespace tessera::roofline {
@@ -118,6 +119,68 @@ TEST(BrokenRoofline, LaunchesNothing) {
                                    "launched");
 }
 TEST(BrokenRoofline, NamesTooMuch) { testing::expect_caught<Roofline>(NamesTooMuch{}, 100, {}, "triad"); }
+
+enum class ScratchMistake {
+  none,
+  tail_from_a_whole_batch,  // reads places that the last, short batch has not staged
+  no_barrier                // one loop: an element is used before the other end of the batch is staged
+};
+
+// triad_scratch in batches of 100, by one thread.
+template <class Exec, class T, ScratchMistake mistake>
+struct StagedTriad {
+  static constexpr std::size_t places = 100;
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Staged = ScratchView<T*, Exec>;
+  T const* a;
+  T const* b;
+  T* out;
+  std::size_t n;
+  measure::Triad<T> triad;
+
+  KOKKOS_FUNCTION void operator()(typename Policy::member_type const& team) const {
+    Staged const staged(team.team_scratch(0), places);
+    for (std::size_t i = 0; i < places; ++i) staged(i) = T(0);
+    for (std::size_t first = 0; first < n; first += places) {
+      std::size_t const count = Kokkos::min(places, n - first);
+      if (mistake != ScratchMistake::no_barrier) {
+        for (std::size_t i = 0; i < count; ++i) staged(i) = b[first + i];
+      }
+      for (std::size_t k = 0; k < count; ++k) {
+        if (mistake == ScratchMistake::no_barrier) staged(k) = b[first + k];
+        std::size_t const i = count - 1 - k;
+        std::size_t const place = mistake == ScratchMistake::tail_from_a_whole_batch ? places - 1 - k : i;
+        out[first + i] = triad(a[first + i], staged(place));
+      }
+    }
+  }
+};
+
+template <ScratchMistake mistake>
+struct StagesTriad {
+  template <ExecutionSpace Exec, class T>
+  void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
+                  OutputOn<Roofline, Exec, T> const& out) const {
+    using Kernel = StagedTriad<Exec, T, mistake>;
+    Kokkos::parallel_for(
+        "tessera::tests::broken_roofline",
+        with_scratch(typename Kernel::Policy(exec, 1, 1), Kernel::Staged::shmem_size(Kernel::places)),
+        Kernel{in.a.data(), in.b.data(), out.triad.data(), in.a.extent(0), {static_cast<T>(in.parameters.s)}});
+  }
+  [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "triad"}}; }
+};
+
+ParameterMap const factor{{"s", -3.0}};
+TEST(BrokenRoofline, StagedTriadIsRightWithoutAMistake) {
+  testing::expect_right<Roofline>(StagesTriad<ScratchMistake::none>{}, 1030, factor);
+}
+TEST(BrokenRoofline, TailFromAWholeBatch) {
+  testing::expect_caught<Roofline>(StagesTriad<ScratchMistake::tail_from_a_whole_batch>{}, 1030, factor,
+                                   "first at [1000]");
+}
+TEST(BrokenRoofline, StagedWithoutABarrier) {
+  testing::expect_caught<Roofline>(StagesTriad<ScratchMistake::no_barrier>{}, 1030, factor, "triad");
+}
 
 }  // namespace
 }  // namespace tessera::roofline

@@ -618,7 +618,10 @@ std::vector<Mistake> mistakes() {
                     .variant = variant,
                     .may_be_skipped = variant != "multiply_add"});
   }
-  list.push_back({"roofline", "last_element_off_by_a_bit", last_element_wrong("triad"), "triad"});
+  for (std::string const variant : {"triad", "triad_scratch"}) {
+    list.push_back({"roofline", variant + "_last_element_off_by_a_bit", last_element_wrong("triad"), variant});
+    list.push_back({"roofline", variant + "_tile_not_written", tile_not_written("triad"), variant});
+  }
   for (std::string const app : {"softmax"}) {
     list.push_back({app, "tile_lost_in_the_sum", softmax_sum_off(-1), "*"});
     list.push_back({app, "tile_twice_in_the_sum", softmax_sum_off(1), "*"});
