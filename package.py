@@ -93,6 +93,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "butterfly",
         "conv1d",
         "conv2d",
+        "divide_by_mean",
         "dot",
         "embedding",
         "finite_difference",

@@ -473,6 +473,25 @@ void neighbours_mean_alone(Scene const& scene) {
   for (std::size_t h = 0; h < hidden; ++h) add_to(y[row * hidden + h], static_cast<double>(gamma[h]) * shift);
 }
 
+/// A late row is divided by another mean than its own; `sum` is that mean's sum.
+void row_divided_by(Scene const& scene, double sum) {
+  auto const a = scene.in("a");
+  auto const out = scene.out("out");
+  std::size_t const cols = a.shape[1];
+  std::size_t const begin = (a.shape[0] - 2) * cols;
+  double const factor = sum_of(a, begin, cols) / sum;
+  for (std::size_t i = begin; i < begin + cols; ++i) out[i] = static_cast<float>(out[i] * factor);
+}
+void neighbours_mean_divides(Scene const& scene) {
+  auto const a = scene.in("a");
+  row_divided_by(scene, sum_of(a, (a.shape[0] - 3) * a.shape[1], a.shape[1]));
+}
+void tile_lost_in_the_mean(Scene const& scene) {
+  auto const a = scene.in("a");
+  std::size_t const begin = (a.shape[0] - 2) * a.shape[1];
+  row_divided_by(scene, sum_of(a, begin + 256, a.shape[1] - 256));
+}
+
 /// The gradients lack the contribution of a late row.
 void row_lost_in_sums(Scene const& scene, std::string const& field) {
   auto const x = scene.in("x");
@@ -533,6 +552,7 @@ std::vector<Mistake> mistakes() {
                                                                                    {"lane_broadcast", "out"},
                                                                                    {"finite_difference", "out"},
                                                                                    {"moving_average", "out"},
+                                                                                   {"divide_by_mean", "out"},
                                                                                    {"pooling", "out"},
                                                                                    {"conv1d", "out"},
                                                                                    {"conv2d", "out"},
@@ -542,8 +562,8 @@ std::vector<Mistake> mistakes() {
     std::string const row = app == "partition" ? "scan_scatter" : "";
     list.push_back({app, "tile_not_written", tile_not_written(field), row});
     list.push_back({app, "tile_of_the_launch_before", tile_not_written(field), row, true});
-    // The mean of three is rounded twice, so one bit off is allowed.
-    if (app != "moving_average") {
+    // Means and quotients by means are rounded twice, so one bit off is allowed.
+    if (app != "moving_average" && app != "divide_by_mean") {
       list.push_back({app, "last_element_off_by_a_bit", last_element_wrong(field), row});
       list.push_back({app, "element_at_2_31_off_by_a_bit", element_wrong(field, elements_31), row});
       list.push_back({app, "element_at_2_32_bytes_off_by_a_bit", element_wrong(field, bytes_32), row});
@@ -622,6 +642,8 @@ std::vector<Mistake> mistakes() {
     list.push_back({"roofline", variant + "_last_element_off_by_a_bit", last_element_wrong("triad"), variant});
     list.push_back({"roofline", variant + "_tile_not_written", tile_not_written("triad"), variant});
   }
+  list.push_back({"divide_by_mean", "neighbours_mean", neighbours_mean_divides, "*"});
+  list.push_back({"divide_by_mean", "tile_lost_in_the_mean", tile_lost_in_the_mean, "*"});
   for (std::string const app : {"softmax"}) {
     list.push_back({app, "tile_lost_in_the_sum", softmax_sum_off(-1), "*"});
     list.push_back({app, "tile_twice_in_the_sum", softmax_sum_off(1), "*"});
