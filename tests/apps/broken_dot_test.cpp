@@ -176,6 +176,41 @@ TEST(BrokenDot, LastTeamWins) {
       },
       1003, {}, "out");
 }
+// Mistake: a plain sum += product from many threads. Two launches make the loss certain on every space: all threads
+// read the old sum before one of them writes.
+template <class T>
+struct AddsToOldSum {
+  T const* a;
+  T const* b;
+  Accumulator<T> const* sum;
+  Accumulator<T>* own;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const { own[i] = *sum + product(a[i], b[i]); }
+};
+template <class T>
+struct WritesOwnSum {
+  Accumulator<T> const* own;
+  Accumulator<T>* sum;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const { *sum = own[i]; }
+};
+struct LostUpdates {
+  static constexpr bool deterministic = false;
+  template <ExecutionSpace Exec, class T>
+  void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& in, OutputOn<Dot, Exec, T> const& out) const {
+    Total<Exec, T> const total{"tessera::tests::broken_dot::total"};
+    auto const sum = total.of(out.out);
+    std::size_t const n = in.a.extent(0);
+    ArrayOn<Accumulator<T>*, Exec> const own("tessera::tests::broken_dot::own", n);
+    Kokkos::deep_copy(exec, sum, Accumulator<T>(0));
+    Kokkos::parallel_for("tessera::tests::broken_dot::read", over(exec, n),
+                         AddsToOldSum<T>{in.a.data(), in.b.data(), sum.data(), own.data()});
+    Kokkos::parallel_for("tessera::tests::broken_dot::write", over(exec, n), WritesOwnSum<T>{own.data(), sum.data()});
+    total.store(exec, out.out);
+    exec.fence();  // `own` ends here
+  }
+};
+TEST(BrokenDot, LosesUpdates) {
+  for (std::size_t const n : {2, 1003, 1 << 20}) testing::expect_caught<Dot>(LostUpdates{}, n, {}, "out");
+}
 // Run twice: the sum of 16-bit floats is in the variant's own memory, which is zero only at first.
 TEST(BrokenDot, NotZeroed) { testing::expect_caught<Dot>(NotZeroed{}, 1003, {}, "out", 2); }
 
