@@ -1,5 +1,5 @@
-// Collectives outside of mini-apps: a sum with team::tree_reduce and a prefix sum with decoupled look-back, in the
-// user's own kernels and Views.
+// Collectives outside of mini-apps: a sum with team::tree_reduce, a prefix sum with decoupled look-back, and values of
+// neighbours behind a split barrier, in the user's own kernels and Views.
 
 #include <Kokkos_Core.hpp>
 
@@ -9,6 +9,7 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/collective/team/split_barrier.hpp>
 #include <tessera/collective/team/tree_reduce.hpp>
 #include <tessera/collective/thread/scan.hpp>
 #include <tessera/core/tiles.hpp>
@@ -104,6 +105,33 @@ void prefix_sum(Exec const& exec, Values const& values) {
   exec.fence("consumer: look-back's memory is in use until here");
 }
 
+using BarrierState =
+    Kokkos::View<team::SplitBarrierState*, Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+// result[i] = values[i]^2 + values[next], next being i's right neighbour in its tile of one element per thread, around
+// the tile's end. A thread squares its own value while the others arrive.
+void neighbours(Exec const& exec, Values const& values, Values const& result, int threads) {
+  int const n = static_cast<int>(values.extent(0));
+  int const tiles = static_cast<int>(tessera::tiles_of(values.extent(0), static_cast<std::size_t>(threads)));
+  auto const scratch = BarrierState::shmem_size(1) + Scratch::shmem_size(threads);
+  Kokkos::parallel_for(
+      "consumer::neighbours", Policy(exec, tiles, threads).set_scratch_size(0, Kokkos::PerTeam(scratch)),
+      KOKKOS_LAMBDA(Member const& member) {
+        BarrierState const state(member.team_scratch(0), 1);
+        Scratch const tile(member.team_scratch(0), member.team_size());
+        team::SplitBarrier const barrier(member, state.data());
+        int const first = member.league_rank() * member.team_size();
+        int const rank = member.team_rank();
+        int const count = n - first < member.team_size() ? n - first : member.team_size();
+        if (rank < count) tile(rank) = values(first + rank);
+        auto const token = barrier.arrive();
+        std::int32_t const square = rank < count ? values(first + rank) * values(first + rank) : 0;
+        barrier.wait(token);
+        if (rank < count) result(first + rank) = square + tile((rank + 1) % count);
+        barrier.invalidate(member);
+      });
+}
+
 KOKKOS_INLINE_FUNCTION std::int32_t element(int i) { return (i % 101) * 37 % 101 - 50; }
 
 int check(int n) {
@@ -113,6 +141,11 @@ int check(int n) {
   Kokkos::parallel_for(
       "consumer::fill", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(int i) { values(i) = element(i); });
   sum(exec, values, total);
+  Values const result("result", n);
+  int const most = kernels::most_team_threads(exec, 1);
+  int const threads = most < 64 ? most : 64;
+  neighbours(exec, values, result, threads);
+  auto const beside = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), result);
   prefix_sum(exec, values);
   auto const scanned = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), values);
   std::int32_t found = 0;
@@ -123,6 +156,15 @@ int check(int n) {
     running += element(i);
     if (scanned(i) != running) {
       std::fprintf(stderr, "n = %d: prefix sum at %d is %d, not %d\n", n, i, scanned(i), running);
+      return 1;
+    }
+  }
+  for (int i = 0; i < n; ++i) {
+    int const first = i / threads * threads;
+    int const count = n - first < threads ? n - first : threads;
+    std::int32_t const expected = element(i) * element(i) + element(first + (i - first + 1) % count);
+    if (beside(i) != expected) {
+      std::fprintf(stderr, "n = %d: %d beside a neighbour, not %d, at %d\n", n, beside(i), expected, i);
       return 1;
     }
   }
