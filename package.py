@@ -114,6 +114,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "prefix_sum",
         "roofline",
         "softmax",
+        "stencil_chain",
         "transpose",
         "zip",
     )

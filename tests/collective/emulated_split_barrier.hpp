@@ -1,5 +1,5 @@
 #pragma once
-// The split barrier (collective/team/split_barrier.hpp) under an AdversarialTeam, which switches threads once per phase.
+// The split barrier (collective/team/split_barrier.hpp) under an AdversarialTeam. Threads are switched once per phase.
 // Other threads may run at any time between arrive() and wait(): in one model a thread is switched at wait(), so that
 // what it does in between happens before the others have arrived; in the other model at arrive(), so that it happens
 // after others have gone on to their next arrival. Code that passes with both models may do there what it does.

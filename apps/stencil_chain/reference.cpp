@@ -1,0 +1,97 @@
+/// \file
+/// The serial oracle of stencil_chain: stage by stage, in double for floats and in long double for doubles.
+///
+/// Error bound. All weights are positive, so the rounding errors of a chain of s operations are at most
+/// ((1 + u)^s - 1) times the result of the same stages on the magnitudes (Higham, Accuracy and Stability of Numerical
+/// Algorithms, 3.1): that result is the scale. A product that underflows is off by half a denormal. There are fewer
+/// products than s on any way, and weights add up to at most 1.1; the dtype's smallest normal number, added to the
+/// scale, covers them.
+///
+/// If a sum of magnitudes may leave the dtype's range, nothing can be asked of the elements that depend on it: their
+/// scale is infinite. Infinities and NaNs of the input have no magnitude; results must have their class.
+///
+/// check() refuses integers; the reference accepts them because every dtype of a build needs a reference.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
+
+namespace tessera::stencil_chain {
+
+namespace {
+
+struct Mean {
+  std::size_t reach;
+  double factor;
+};
+
+// Replaces each element by the factor times the mean of its neighbours, as far as there are any.
+template <class Real>
+void apply(Mean const& mean, double most, std::vector<Real>& values) {
+  std::size_t const n = values.size();
+  std::vector<Real> results(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    std::size_t const begin = i - std::min(i, mean.reach);
+    std::size_t const end = std::min(n, i + mean.reach + 1);
+    Real sum = 0;
+    for (std::size_t j = begin; j < end; ++j) sum += values[j];
+    results[i] = static_cast<Real>(mean.factor) * sum / static_cast<Real>(end - begin);
+    if (sum > most || results[i] > most) results[i] = std::numeric_limits<Real>::infinity();
+  }
+  values = std::move(results);
+}
+
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> StencilChain::reference(Input<T, Kokkos::HostSpace> const& input) {
+  using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  // A partial sum may be rounded up to the end of the range.
+  constexpr double most = 0.99 * static_cast<double>(std::numeric_limits<T>::max());
+  std::vector<Mean> stages{{0, static_cast<double>(static_cast<T>(1.1))}, {2, 1}, {1, 1}};
+  if (input.parameters.chain == ChainKind::averages) {
+    stages.assign(static_cast<std::size_t>(input.parameters.iterations), {1, 1});
+  }
+  std::size_t halo = 0;
+  for (Mean const& mean : stages) halo += mean.reach;
+
+  std::size_t const n = input.in.extent(0);
+  ExpectedField out = zero_field("out", {n}, true);
+  // Parts of the result are independent: each is a serial loop over its elements and the halo beside them. Values that
+  // miss elements beyond the halo do not reach the part.
+  for_blocks(n, 1 << 15, [&](std::size_t, std::size_t begin, std::size_t end) {
+    std::size_t const lo = begin - std::min(begin, halo);
+    std::size_t const hi = end + std::min(n - end, halo);
+    std::vector<Wide> values(hi - lo);
+    std::vector<double> magnitudes(hi - lo);
+    for (std::size_t i = lo; i < hi; ++i) {
+      values[i - lo] = static_cast<Wide>(input.in(i));
+      double const magnitude = std::abs(static_cast<double>(input.in(i)));
+      magnitudes[i - lo] = std::isfinite(magnitude) ? magnitude : 0;
+    }
+    for (Mean const& mean : stages) {
+      apply(mean, std::numeric_limits<double>::infinity(), values);
+      apply(mean, most, magnitudes);
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      out.value[i] = static_cast<double>(values[i - lo]);
+      double const scale = magnitudes[i - lo];
+      out.scale[i] = scale < infinity ? scale + static_cast<double>(std::numeric_limits<T>::min()) : infinity;
+    }
+  });
+  return list_of(std::move(out));
+}
+
+}  // namespace tessera::stencil_chain
+
+template struct tessera::References<tessera::stencil_chain::StencilChain>;
