@@ -37,6 +37,8 @@ expect 2 'unknown mini-app' demo now
 TESSERA_BUILD_DIR=$work/nothing expect 2 'there is no map in' demo map
 expect 2 'unknown mini-app' test no_such_app
 expect 2 'unknown mini-app' build dto
+# shellcheck disable=SC2016
+expect 2 'did you mean `null_view`' bugs nul_view
 expect 2 'install takes one argument' install
 TESSERA_APPS='conv2d dot' expect 2 'leaves out attention embedding layernorm_linear_backward map' ranks
 expect 2 'install takes one argument' install one two
