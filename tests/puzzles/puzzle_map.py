@@ -13,6 +13,8 @@ Checks:
   loop of its own.
 - Mini-apps, variants and sweeps are those of --list; input files are in inputs/. A command names its row's mini-app,
   variants and inputs.
+- The table of planted mistakes has P9 and P10 of the later edition, and each program of tests/bugs. A program has at
+  most 60 lines of code.
 - The last table has each mini-app of --list once, with the puzzles of the first tables, except the later edition's.
 - No input `puzzle_*` is left out.
 - The table of mini-apps in README.md agrees with --list and with the last table.
@@ -30,6 +32,7 @@ import shlex
 import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+BUGS = "Finding a bug"  # a table of programs that are no mini-apps
 FIGURES = "Beside the libraries"  # a table that readme_tables.py writes and holds against its reports
 PUZZLES = [f"P{number}" for number in range(1, 25)]
 HEADERS_OF_LESSONS = "detail/launch/(team_shape|row_tiles|chunks)"  # the most that a lesson takes from kernels/
@@ -129,6 +132,33 @@ def complaints_of_lessons(apps, root):
     return complaints
 
 
+def complaints_of_bugs(rows, root):
+    """What is wrong with the table of programs that have a planted mistake."""
+    complaints, named, puzzles = [], [], set()
+    for cells in rows:
+        place = f"{BUGS}, {cells[0]}"
+        if len(cells) != 4:
+            complaints.append(f"{place}: {len(cells)} cells, not 4")
+            continue
+        puzzles.add(cells[0].split(",")[0])
+        programs = names_in(cells[2])
+        named += programs
+        if cells[3].strip("`") != " ".join(["./run bugs", *programs]):
+            complaints.append(f"{place}: the command runs other programs than the row's")
+    there = glob.glob(os.path.join(root, "tests", "bugs", "*.cpp"))
+    for path in there:
+        with open(path, encoding="utf-8") as file:
+            lines = lines_of_code(file.read())
+        if lines > LINES_OF_LESSON:
+            complaints.append(f"{path} has {lines} lines of code, more than {LINES_OF_LESSON}")
+    names = {os.path.basename(path)[: -len(".cpp")] for path in there}
+    complaints += [f"{BUGS}: there is no tests/bugs/{name}.cpp" for name in named if name not in names]
+    complaints += [f"{BUGS}: {name} is no row's" for name in sorted(names - set(named))]
+    if puzzles != {"P9", "P10"}:
+        complaints.append(f"{BUGS}: the puzzles are {', '.join(sorted(puzzles)) or 'none'}, not P9, P10")
+    return complaints
+
+
 def puzzle_inputs(root):
     """Those that are a puzzle's, as `mini-app/name.h5`; without those that are another one in double or int32."""
     found = []
@@ -144,9 +174,12 @@ def puzzle_inputs(root):
 def check(text, apps, root=ROOT):
     """(complaints, commands) of the page."""
     complaints, commands, of_app, second, named = complaints_of_lessons(apps, root), [], {}, {}, set()
-    taught = set()
+    taught, bugs = set(), []
     for heading, rows in tables(text):
         if heading == FIGURES:
+            continue
+        if heading == BUGS:
+            bugs = rows
             continue
         if heading == "Mini-apps":
             for cells in rows:
@@ -194,6 +227,8 @@ def check(text, apps, root=ROOT):
                 f"{place}: {why}" for why in complaints_of_command(command, app, variants, inputs, apps[app])
             ]
             commands.append(command)
+    if bugs or os.path.exists(os.path.join(root, "tests", "bugs")):
+        complaints += complaints_of_bugs(bugs, root)
     complaints += [f"inputs/{name} is no row's" for name in puzzle_inputs(root) if name not in named]
     there = {puzzle for puzzles in of_app.values() for puzzle in puzzles}
     complaints += [f"{puzzle} has no row" for puzzle in [*PUZZLES, "scans"] if puzzle not in there]

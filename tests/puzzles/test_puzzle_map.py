@@ -95,6 +95,27 @@ class Map(unittest.TestCase):
         self.assertEqual(self.complaints("## Mini-apps", figures), [])
         self.expect("3 cells, not 5", "## Mini-apps", figures.replace("libraries", "others"))
 
+    def test_programs_with_planted_mistakes(self):
+        folder = os.path.join(self.root, "tests", "bugs")
+        os.makedirs(folder)
+        for name in ("one", "two"):
+            with open(os.path.join(folder, name + ".cpp"), "w", encoding="utf-8") as file:
+                file.write("f();\n" * 60)
+        table = (
+            "## Finding a bug\n\n| puzzle | mistake | programs | command |\n|---|---|---|---|\n"
+            "| P9, a | text | `one` | `./run bugs one` |\n| P10 | text | `two` | `./run bugs two` |\n\n## Mini-apps"
+        )
+        self.assertEqual(self.complaints("## Mini-apps", table), [])
+        self.expect("the puzzles are none")
+        self.expect("runs other programs", "## Mini-apps", table.replace("bugs two", "bugs one"))
+        self.expect("there is no tests/bugs/three.cpp", "## Mini-apps", table.replace("`one`", "`three`"))
+        self.expect("one is no row's", "## Mini-apps", table.replace("`one`", "`two`"))
+        self.expect("not P9, P10", "## Mini-apps", table.replace("P10", "P9"))
+        self.expect("3 cells, not 4", "## Mini-apps", table.replace("| P10 | text ", "| P10 "))
+        with open(os.path.join(folder, "two.cpp"), "a", encoding="utf-8") as file:
+            file.write("f();\n")
+        self.expect("has 61 lines of code", "## Mini-apps", table)
+
     def test_names_that_do_not_exist(self):
         self.expect(
             "P24, more: zip has no variant tilde", "| `tiled` | `two` | `./run zip", "| `tilde` | `two` | `./run zip"
