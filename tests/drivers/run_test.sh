@@ -61,6 +61,8 @@ expect 0 'failed=0' dot --size 1000 --samples 1 --min-time 0 --json report.json
 if grep -q 'building\|configuring\|dependencies:' out; then fail "stdout has lines of ./run"; fi
 expect 0 'look_back' prefix_sum --list
 expect 2 'sise' dot --sise 4
+expect 0 'failures=0' bugs
+[[ $(tail -n 1 out) == 'BUGS sought='* ]] || fail "the last line of bugs is another"
 expect 0 '' shell true
 if [[ -s out ]]; then fail "stdout of a shell's command has lines of ./run"; fi
 # It runs where it was called, and CMake finds its build program for a new project.
