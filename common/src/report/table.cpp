@@ -215,6 +215,11 @@ void Table::add_row(RowReport const& row) {
     notes.push_back(concat("roof: ", name_of(row.unit), " units",
                            row.unit_products > 1 ? " / " + std::to_string(row.unit_products) : ""));
   }
+  if (row.has_parts()) {
+    std::string const overlap = std::isfinite(row.overlap()) ? "overlap " + fixed(row.overlap() * 100, 0) + "%, " : "";
+    notes.push_back(overlap + format_seconds(row.prediction->longest_seconds) + ".." +
+                    format_seconds(row.prediction->sum_seconds));
+  }
   if (!row.note.empty()) notes.push_back(row.note);
   line += join(notes, "; ");
   std::size_t const width = table_width + (spread_ ? spread_width : 0);

@@ -193,6 +193,7 @@ TEST_F(InDirectory, what_is_not_finite_is_null) {
   EXPECT_TRUE(document["rows"][0]["share_of_copy"].is_null());
   EXPECT_TRUE(document["rows"][0]["predicted_bytes"].is_null());
   EXPECT_TRUE(document["rows"][0]["predicted_passes"].is_null());
+  EXPECT_FALSE(document["rows"][0].contains("parts"));
   EXPECT_EQ(document["rows"][0]["samples_seconds"], json::array());
 }
 
@@ -761,6 +762,35 @@ TEST(table, lines_up_and_shows_reasons) {
       "case 2/2: inputs/fake/p01.h5, float a [4096], c=10, exclusive=false, op=sum, tile=8, moves 32.0 KiB\n"
       "  skipped in case 2: good\n"
       "    why: because\n");
+}
+
+// A row of 2.5 us.
+TEST_F(InDirectory, overlap_of_parts) {
+  RowReport row = a_row();
+  row.prediction = Prediction{.bytes = 1, .longest_seconds = 3e-6, .sum_seconds = 4e-6};
+  EXPECT_NEAR(row.overlap(), 1.5, 1e-12);  // faster than the longest part by itself
+  row.prediction = Prediction{.bytes = 1, .longest_seconds = 2.5e-6, .sum_seconds = 4.5e-6};
+  EXPECT_NEAR(row.overlap(), 1, 1e-12);
+  row.prediction = Prediction{.bytes = 1, .longest_seconds = 1e-6, .sum_seconds = 4e-6};
+  EXPECT_NEAR(row.overlap(), 0.5, 1e-12);
+  Report report(path("r.json"));
+  (void)report.add_case(a_case());
+  report.add_row(row);
+  json const document = read(path("r.json"));
+  json const& parts = document["rows"].at(0)["parts"];
+  EXPECT_EQ(parts["longest_seconds"], 1e-6);
+  EXPECT_EQ(parts["sum_seconds"], 4e-6);
+  EXPECT_NEAR(parts["overlap"].get<double>(), 0.5, 1e-12);
+  std::ostringstream out;
+  Table table(out);
+  App app;
+  app.info = {"fake", ""};
+  Row const good{{"good", Level::range, "", true}, "openmp", DType::float32, nullptr};
+  table.begin_app(app, {&good});
+  table.add_row(row);
+  EXPECT_NE(out.str().find("overlap 50%, 1.00 us..4.00 us"), std::string::npos) << out.str();
+  row.prediction = Prediction{.bytes = 1, .longest_seconds = 2e-6, .sum_seconds = 2e-6};  // one part overlaps nothing
+  EXPECT_TRUE(std::isnan(row.overlap()));
 }
 
 std::size_t longest_line(std::string const& text) {

@@ -169,6 +169,9 @@ struct Work {
 struct Prediction {
   double bytes = 0;   ///< moved by memory, in whole sectors or cache lines, if caches keep nothing in between
   double passes = 1;  ///< that a warp needs per instruction: the ways of a bank conflict, or the branches taken
+  /// Parts of the row that may overlap, each measured alone in the same run: longest_seconds <= time <= sum_seconds.
+  double longest_seconds = std::numeric_limits<double>::quiet_NaN();
+  double sum_seconds = std::numeric_limits<double>::quiet_NaN();
 };
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -126,6 +127,15 @@ struct RowReport {
   [[nodiscard]] double share_of_roof() const {
     if (unit != Unit::multiply_add && !(peak() > 0)) return unknown;
     return share(roofs.least_seconds(bytes, flops, peak()), seconds());
+  }
+  /// True if the row has parts that may overlap.
+  [[nodiscard]] bool has_parts() const { return prediction && std::isfinite(prediction->sum_seconds); }
+  /// Returns the overlap of the parts: 0 if the row takes as long as their sum, 1 if it takes as long as the longest
+  /// part. Unknown without parts, or with one.
+  [[nodiscard]] double overlap() const {
+    if (!has_parts()) return unknown;
+    double const hidden = prediction->sum_seconds - prediction->longest_seconds;
+    return hidden > 0 ? (prediction->sum_seconds - seconds()) / hidden : unknown;
   }
   /// True if the peak binds instead of the bandwidth.
   [[nodiscard]] bool compute_bound() const { return roofs.compute_bound(bytes, flops, peak()); }
