@@ -304,10 +304,13 @@ std::vector<unsigned char*> UntypedRun::allocate(UntypedCase const& problem_case
 void UntypedRun::poison() { memory_->poison(); }
 void UntypedRun::evict_cache() { measure::evict_cache(space_); }
 void UntypedRun::renew() {
-  auto const others = case_.other_input(space_);
-  make_plan();
-  enqueue();
-  fence();
+  {
+    auto const others = case_.other_input(space_);
+    make_plan();
+    enqueue();
+    fence();
+  }
+  stage();
 }
 std::vector<HostField> UntypedRun::fetch() {
   complete();

@@ -392,6 +392,13 @@ class TypedRun final : public UntypedRun {
       if (part_.ranks.count() > 1) throw Skip("it runs on one rank (variants of level `ranks` run on several)");
       plan_ = std::make_unique<Plan>(exec_, input_);
     }
+    TypedRun::stage();
+  }
+  void stage() override {
+    if constexpr (requires { plan_->stage(exec_, input_); }) {
+      plan_->stage(exec_, input_);
+      exec_.fence("tessera: stage");
+    }
   }
   void complete() override {
     if constexpr (requires { plan_->complete(exec_, input_, output_); }) {

@@ -160,6 +160,9 @@ class UntypedRun : public RowRun {
  protected:
   /// Constructs the Plan again.
   virtual void make_plan() = 0;
+  /// Hands the input to a Plan whose launches expect it elsewhere (in the host's memory). Waits. Called when the input
+  /// has changed, and not timed.
+  virtual void stage() {}
   /// Completes the work of a launch and waits, for rows of libraries where only the library call is timed.
   virtual void complete() {}
   /// Allocates the output. Must be called after the Plan has been constructed, so that a Skip does not pay for the
