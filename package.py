@@ -91,6 +91,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "bias_add",
         "broadcast_add",
         "butterfly",
+        "concurrent",
         "conv1d",
         "conv2d",
         "divide_by_mean",

@@ -557,6 +557,7 @@ std::vector<Mistake> mistakes() {
                                                                                    {"pooling", "out"},
                                                                                    {"conv1d", "out"},
                                                                                    {"conv2d", "out"},
+                                                                                   {"concurrent", "out"},
                                                                                    {"partition", "values"},
                                                                                    {"prefix_sum", "out"}}) {
     // partition's first row writes only the elements that go left.

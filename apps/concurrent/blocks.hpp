@@ -1,0 +1,112 @@
+#pragma once
+/// \file
+/// The array in the host's memory: each chunk is a block that is copied to the space, processed by its chain, and
+/// copied back. All three are timed.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "chains.hpp"
+
+#include <tessera/kernels/detail/launch/instances.hpp>
+
+namespace tessera::concurrent {
+
+/// Memory of the host from which a GPU copies without the host's help: pinned.
+#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
+template <ExecutionSpace Exec>
+using HostMemory = std::conditional_t<is_gpu<Exec>, Kokkos::SharedHostPinnedSpace, Kokkos::HostSpace>;
+#else
+template <ExecutionSpace Exec>
+using HostMemory = Kokkos::HostSpace;
+#endif
+
+/// The base of Plans that work block by block: arrays in the host's memory, two buffers of a block in the space's
+/// memory, and the three parts.
+template <ExecutionSpace Exec, class T>
+class OfBlocks {
+ public:
+  OfBlocks(Exec const& exec, InputOn<Concurrent, Exec, T> const& input)
+      : exec_(exec),
+        chains_{input.in.extent(0), input.parameters.chains, input.parameters.kernels},
+        buffers_{Buffer(unset("tessera::concurrent::buffer"), largest_block()),
+                 Buffer(unset("tessera::concurrent::buffer"), largest_block())},
+        host_in_(unset("tessera::concurrent::host_in"), chains_.n),
+        host_out_(unset("tessera::concurrent::host_out"), chains_.n) {
+    forget_result();
+  }
+
+  /// Not timed: the input to the host's memory, where the launches expect it.
+  void stage(Exec const& exec, InputOn<Concurrent, Exec, T> const& input) const {
+    Kokkos::deep_copy(exec, host_in_, input.in);
+  }
+  /// Not timed: the result from the host's memory to the output. It is then forgotten, so that a launch that writes
+  /// nothing cannot pass with the result of an earlier one.
+  void complete(Exec const& exec, InputOn<Concurrent, Exec, T> const&,
+                OutputOn<Concurrent, Exec, T> const& output) const {
+    Kokkos::deep_copy(exec, output.out, host_out_);
+    exec.fence("tessera::concurrent: result of the blocks");
+    forget_result();
+  }
+
+  /// The bytes of the link between host and space: each element once in each direction.
+  [[nodiscard]] Work work() const { return {.bytes = 2.0 * static_cast<double>(chains_.n * sizeof(T)), .flops = 0}; }
+  [[nodiscard]] std::string note() const { return is_gpu<Exec> ? "GB/s of the link" : ""; }
+
+  /// Times copying in, processing and copying out, each by itself for all blocks. Waits.
+  [[nodiscard]] Prediction prediction() const {
+    Prediction result{.bytes = work().bytes, .longest_seconds = 0, .sum_seconds = 0};
+    auto const add_all = [&](auto const& part) {
+      add_part(result, seconds_alone(exec_, [&] {
+                 for (std::int64_t block = 0; block < chains_.count; ++block) part(block);
+               }));
+    };
+    add_all([&](std::int64_t block) { copy_in(exec_, block); });
+    add_all([&](std::int64_t block) { process("tessera::concurrent::parts::step", exec_, block); });
+    add_all([&](std::int64_t block) { copy_out(exec_, block); });
+    forget_result();
+    return result;
+  }
+
+ protected:
+  [[nodiscard]] std::int64_t blocks() const { return chains_.count; }
+
+  /// Enqueues the copy of a block from the host to its buffer. Blocks use the two buffers in turn.
+  void copy_in(Exec const& instance, std::int64_t block) const {
+    auto const [begin, size] = chains_.chunk(block);
+    Kokkos::deep_copy(instance, unmanaged<typename Exec::memory_space>(buffer(block), size),
+                      unmanaged<HostMemory<Exec>>(host_in_.data() + begin, size));
+  }
+  /// Enqueues the kernels of the block's chain, in its buffer.
+  void process(std::string const& label, Exec const& instance, std::int64_t block) const {
+    for (std::int64_t kernel = 0; kernel < chains_.kernels; ++kernel) {
+      Kokkos::parallel_for(label, over(instance, chains_.chunk(block).size),
+                           ChainKernel<T>{buffer(block), buffer(block), nullptr, 0, step_of(block, kernel)});
+    }
+  }
+  /// Enqueues the copy of a block from its buffer to the host.
+  void copy_out(Exec const& instance, std::int64_t block) const {
+    auto const [begin, size] = chains_.chunk(block);
+    Kokkos::deep_copy(instance, unmanaged<HostMemory<Exec>>(host_out_.data() + begin, size),
+                      unmanaged<typename Exec::memory_space>(buffer(block), size));
+  }
+
+ private:
+  using Buffer = ArrayOn<T*, Exec>;
+  using OnHost = Array<T*, HostMemory<Exec>>;
+
+  [[nodiscard]] std::size_t largest_block() const { return chains_.n / static_cast<std::size_t>(chains_.count) + 1; }
+  [[nodiscard]] T* buffer(std::int64_t block) const { return buffers_[block % 2].data(); }
+  void forget_result() const { std::fill_n(host_out_.data(), chains_.n, poison_value<T>); }
+
+  Exec exec_;
+  Chains chains_;
+  Buffer buffers_[2];
+  OnHost host_in_;
+  OnHost host_out_;
+};
+
+}  // namespace tessera::concurrent

@@ -1,0 +1,98 @@
+/// \file
+/// A CUDA graph, captured from the streams of the instances: the launches of `instances`, recorded once. A call
+/// launches the whole graph.
+
+#include "../chains.hpp"
+
+#include <memory>
+#include <type_traits>
+
+#include <tessera/kernels/detail/launch/instances.hpp>
+
+namespace tessera::concurrent {
+
+#ifdef KOKKOS_ENABLE_CUDA
+
+namespace {
+
+struct DestroyGraph {
+  using pointer = cudaGraphExec_t;
+  void operator()(cudaGraphExec_t graph) const { (void)cudaGraphExecDestroy(graph); }
+};
+using CapturedGraph = std::unique_ptr<cudaGraphExec_t, DestroyGraph>;
+
+// Returns the graph of everything that `enqueue` launches on `origin`, and on instances that wait for it.
+template <class Enqueue>
+CapturedGraph captured(Kokkos::Cuda const& origin, Enqueue const& enqueue) {
+  using kernels::check_cuda;
+  enqueue();  // loads the kernels, which a capture must not do
+  origin.fence("tessera::concurrent: before the capture");
+  check_cuda(cudaStreamBeginCapture(origin.cuda_stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  enqueue();
+  cudaGraph_t graph = nullptr;
+  check_cuda(cudaStreamEndCapture(origin.cuda_stream(), &graph), "cudaStreamEndCapture");
+  cudaGraphExec_t ready = nullptr;
+  cudaError_t const error = cudaGraphInstantiateWithFlags(&ready, graph, 0);
+  (void)cudaGraphDestroy(graph);
+  check_cuda(error, "cudaGraphInstantiate");
+  return CapturedGraph(ready);
+}
+
+}  // namespace
+
+#endif
+
+struct CudaGraph {
+  static constexpr VariantInfo info{
+      .name = "cuda_graph", .level = Level::device, .summary = "a CUDA graph, captured from an instance per chain"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan : public FixedChains<Exec, T> {
+   public:
+    Plan(Exec const& exec, InputOn<Concurrent, Exec, T> const& input) : Plan::FixedChains(exec, input) {
+#ifdef KOKKOS_ENABLE_CUDA
+      if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) {
+        kernels::Instances<Exec> const instances(exec, static_cast<std::size_t>(input.parameters.chains));
+        this->set_ends("tessera::concurrent::capture::ends", exec, this->between(), this->between());
+        exec.fence("tessera::concurrent: ends of the first launch");
+        graph_ = captured(instances[0], [&] { enqueue(instances); });
+      } else {
+        throw Skip("CUDA graphs need the space cuda");
+      }
+#else
+      throw Skip("CUDA graphs need the space cuda");
+#endif
+    }
+
+    void operator()(Exec const& exec, ArrayOn<T const*, Exec> const& in, ArrayOn<T*, Exec> const& out) const {
+      this->set_ends("tessera::concurrent::cuda_graph::ends", exec, in.data(), out.data());
+#ifdef KOKKOS_ENABLE_CUDA
+      if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) {
+        kernels::check_cuda(cudaGraphLaunch(graph_.get(), exec.cuda_stream()), "cudaGraphLaunch");
+      }
+#endif
+    }
+
+   private:
+#ifdef KOKKOS_ENABLE_CUDA
+    // The labels are not those of the row, which launches only the graph.
+    void enqueue(kernels::Instances<Exec> const& instances) const {
+      instances.fork(instances[0]);
+      for (std::int64_t chain = 0; chain < this->chains().count; ++chain) {
+        std::size_t const size = this->chains().chunk(chain).size;
+        for (std::int64_t kernel = 0; kernel < this->chains().kernels; ++kernel) {
+          Kokkos::parallel_for("tessera::concurrent::capture::step",
+                               over(instances[static_cast<std::size_t>(chain)], size), this->kernel(chain, kernel));
+        }
+      }
+      instances.join(instances[0]);
+    }
+
+    CapturedGraph graph_;
+#endif
+  };
+};
+
+VariantRows cuda_graph() { return rows<Concurrent, CudaGraph>(); }
+
+}  // namespace tessera::concurrent
