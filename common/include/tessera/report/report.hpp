@@ -131,11 +131,11 @@ struct RowReport {
   /// True if the row has parts that may overlap.
   [[nodiscard]] bool has_parts() const { return prediction && std::isfinite(prediction->sum_seconds); }
   /// Returns the overlap of the parts: 0 if the row takes as long as their sum, 1 if it takes as long as the longest
-  /// part. Unknown without parts, or with one.
+  /// part. Unknown without parts, or if all but the longest take less than a tenth of the sum: noise is as large.
   [[nodiscard]] double overlap() const {
     if (!has_parts()) return unknown;
     double const hidden = prediction->sum_seconds - prediction->longest_seconds;
-    return hidden > 0 ? (prediction->sum_seconds - seconds()) / hidden : unknown;
+    return hidden > 0.1 * prediction->sum_seconds ? (prediction->sum_seconds - seconds()) / hidden : unknown;
   }
   /// True if the peak binds instead of the bandwidth.
   [[nodiscard]] bool compute_bound() const { return roofs.compute_bound(bytes, flops, peak()); }
