@@ -148,6 +148,7 @@ void combine(std::vector<ParameterMap>& combinations, std::string const& name,
 std::vector<OptionEntry> own_options(App const& app, std::vector<ParameterMap>& target) {
   std::vector<OptionEntry> rows;
   for (ParameterSpec const& spec : app.parameters) {
+    if (spec.given_by != GivenBy::option) continue;
     Setter const set = [&](std::string const&, std::string const& text) {
       combine(target, spec.name, parse_parameter(spec, text));
     };

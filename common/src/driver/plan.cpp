@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <tessera/cli/nearest.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/ranks/ranks.hpp>
 
 namespace tessera {
@@ -82,6 +83,11 @@ std::vector<PlannedCase> cases_of_file(App const& app, Options const& options, s
     }
   }
   ParameterMap const from_file = file.parameters(parameters_of_files(app));
+  for (ParameterSpec const& spec : app.parameters) {
+    if (spec.given_by == GivenBy::option || from_file.contains(spec.name)) continue;
+    throw UserError(path + ": no attribute " + spec.name + " of /input (" + std::string(app.info.name) +
+                    " needs it: " + spec.help + "); add it");
+  }
   for (FieldSpec const& field : app.input_fields(planned.dtype)) {
     (void)file.shape(field);
     planned.from_vector = planned.from_vector || file.is_vector(field);
@@ -131,7 +137,7 @@ void plan_generated(App const& app, Options const& options, Plan& plan) {
       if (planned.rows.empty()) continue;
       auto const combinations = in_sweep ? std::vector{options.parameters[i]} : options.parameters;
       plan_combinations(planned, options, combinations, plan.cases, [&](PlannedCase& one, ParameterMap const& given) {
-        one.parameters = complete_parameters(app, {}, given);
+        one.parameters = given_by_run(app.parameters, complete_parameters(app, {}, given), size, options.seed, dtype);
         one.footprint = app.footprint_of_size(dtype, size, one.parameters);
         if (one.data == DataKind::exact) one.footprint.reference_bytes = one.footprint.exact_reference_bytes;
       });
@@ -160,7 +166,7 @@ void plan_files(App const& app, Options const& options, std::vector<std::string>
 std::optional<DType> missing_dtype(App const& app, CaseFile const& file) {
   for (DType const dtype : run_dtypes) {
     if (std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; })) continue;
-    bool fits = true;
+    bool fits = file.stated_dtype(app).value_or(dtype) == dtype;
     DType const known = app.rows.front().dtype;
     for (FieldSpec field : app.input_fields(known)) {
       if (field.dtype == known) field.dtype = dtype;

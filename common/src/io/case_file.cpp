@@ -311,6 +311,20 @@ void CaseFile::reopen() {
   if (!is_open()) open();
 }
 
+std::optional<DType> CaseFile::stated_dtype(App const& app) const {
+  return reading(path_, "the attributes of /input", [&]() -> std::optional<DType> {
+    auto const spec = std::ranges::find(app.parameters, GivenBy::dtype, &ParameterSpec::given_by);
+    if (spec == app.parameters.end()) return std::nullopt;
+    std::vector<std::string> const names = input_.attribute_names();
+    if (std::ranges::find(names, spec->name) == names.end()) return std::nullopt;
+    ParameterValue const value = input_.open_attribute(spec->name).value();
+    for (DType const dtype : run_dtypes) {
+      if (value == ParameterValue(std::string(name_of(dtype)))) return dtype;
+    }
+    return std::nullopt;
+  });
+}
+
 DType CaseFile::run_dtype(App const& app) const {
   return reading(path_, "/input", [&] {
     std::vector<DType> candidates;
@@ -321,6 +335,15 @@ DType CaseFile::run_dtype(App const& app) const {
 
     // The message begins with what was found, then says what is expected.
     std::vector<FieldSpec> const fields = app.input_fields(candidates.front());
+    if (fields.empty()) {
+      std::optional<DType> const stated = stated_dtype(app);
+      if (stated && std::ranges::find(candidates, *stated) != candidates.end()) return *stated;
+      std::vector<std::string> names;
+      for (DType const dtype : candidates) names.emplace_back(name_of(dtype));
+      user_error(path_, "the attribute dtype of /input " +
+                            (stated ? "is " + std::string(name_of(*stated)) : std::string("names no dtype")) + " (" +
+                            std::string(app.info.name) + " has rows in " + list(names) + "); state one of them");
+    }
     std::vector<std::string> found;
     std::vector<std::optional<DType>> found_dtypes;
     for (FieldSpec const& field : fields) {

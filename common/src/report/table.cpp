@@ -160,7 +160,7 @@ void Table::begin_case(CaseReport const& report, std::size_t index, std::size_t 
   } else {
     parts.push_back(which + ": " + report.source);
   }
-  parts.push_back(concat(name_of(report.dtype), " ", shapes_text(report.input)));
+  parts.push_back(concat(name_of(report.dtype), report.input.empty() ? "" : " ", shapes_text(report.input)));
   for (auto const& [name, value] : report.parameters) parts.push_back(name + "=" + to_string(value));
   parts.push_back("moves " + format_bytes(report.bytes));
 

@@ -70,10 +70,15 @@ double elements(Shape const& shape) {
 // MPI_Allgather doubles the data of each rank per round.
 double rounds(double ranks) { return std::ceil(std::log2(ranks)); }
 
+// The field whose rows the ranks share: without input fields, the output.
+Shape const& shared_by_ranks(ModelCase const& c) {
+  return c.input.empty() ? c.output.front() : c.input.at(c.traffic.field);
+}
+
 // A table that every rank has whole needs no communication.
 Pattern pattern_of(ModelCase const& c) {
   // One segment of everything: the ranks exchange totals, no elements.
-  Shape const& shared = c.input.at(c.traffic.field);
+  Shape const& shared = shared_by_ranks(c);
   bool const is_one = c.traffic.pattern == Pattern::segments && !shared.empty() && c.reach >= shared.front();
   if (is_one) return Pattern::totals;
   if (c.traffic.pattern != Pattern::table_rows) return c.traffic.pattern;
@@ -187,7 +192,7 @@ std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
   double const of_word = c.traffic.word_bytes > 0 ? static_cast<double>(c.traffic.word_bytes) : of_element;
   talk.launches = c.traffic.launches;
   talk.by = name_of(pattern);
-  Shape const& shared = c.input.at(c.traffic.field);
+  Shape const& shared = shared_by_ranks(c);
   double const rows = shared.empty() ? 1 : static_cast<double>(shared.front());
   double const halo_bytes = rows > 0 ? static_cast<double>(c.reach) * elements(shared) / rows * of_element : 0;
   if (pattern != Pattern::panels && rows > 0) talk.share = std::ceil(rows / p) / rows;

@@ -22,7 +22,7 @@ namespace detail {
 /// Calls `body(index, field)` for each field of a Fields struct.
 template <class F, class Body>
 void for_each_field(F& fields, Body&& body) {
-  auto views = std::remove_const_t<F>::fields(fields);
+  [[maybe_unused]] auto views = std::remove_const_t<F>::fields(fields);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (body(I, std::get<I>(views)), ...);
   }(std::make_index_sequence<std::tuple_size_v<decltype(views)>>{});

@@ -131,6 +131,14 @@ template <std::floating_point Real>
 using ParameterValue = std::variant<bool, std::int64_t, double, std::string>;
 using ParameterMap = std::map<std::string, ParameterValue, std::less<>>;
 
+/// Who gives a parameter of generated input. A file states all of them as attributes.
+enum class GivenBy : std::uint8_t {
+  option,  ///< its own option, or its default
+  size,    ///< --size: for a Problem without input fields, the number of its elements
+  seed,    ///< --seed: for a Problem whose result depends on it
+  dtype,   ///< --dtype: for a Problem without input fields, whose files have no dataset to show it
+};
+
 /// A scalar parameter of a mini-app. The alternative that `default_value` holds is the parameter's type.
 struct ParameterSpec {
   std::string name;  ///< attribute name, and `--name` on the command line (a bool is a flag)
@@ -149,6 +157,8 @@ struct ParameterSpec {
   bool sweep = false;
   /// Whether it describes how the ranks share the work. It has no effect on one rank.
   bool of_ranks = false;
+  /// Other than `option`: it has no option of its own, and a file must state it.
+  GivenBy given_by = GivenBy::option;
 };
 
 /// An input or output field before its data exist.

@@ -4,6 +4,7 @@
 /// and the conversion of their values follow from it. Also the parameters that many mini-apps share.
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include <tessera/core/info.hpp>
+#include <tessera/core/types.hpp>
 
 namespace tessera {
 
@@ -93,6 +95,35 @@ template <class P>
   ParameterSpec spec = number_parameter(std::move(name), std::move(help), minimum, maximum);
   spec.shapes_generated = true;
   return spec;
+}
+
+/// Parameters that the options of every run give (GivenBy). A Problem without input fields needs the first and the last.
+[[nodiscard]] inline ParameterSpec given_parameter(std::string name, std::string help, GivenBy given_by) {
+  return {.name = std::move(name), .help = std::move(help), .given_by = given_by};
+}
+[[nodiscard]] inline ParameterSpec count_parameter() {
+  ParameterSpec spec = given_parameter("count", "elements", GivenBy::size);
+  spec.minimum = 0;
+  spec.maximum = 0x1p50;
+  return spec;
+}
+[[nodiscard]] inline ParameterSpec seed_parameter() { return given_parameter("seed", "the seed", GivenBy::seed); }
+[[nodiscard]] inline ParameterSpec dtype_parameter() {
+  return given_parameter("dtype", "the dtype of the run", GivenBy::dtype);
+}
+
+/// Returns the parameters of a generated input: those that the run gives are set.
+[[nodiscard]] inline ParameterMap given_by_run(std::vector<ParameterSpec> const& specs, ParameterMap parameters,
+                                               std::size_t size, std::uint64_t seed, DType dtype) {
+  for (ParameterSpec const& spec : specs) {
+    switch (spec.given_by) {
+      case GivenBy::option: break;
+      case GivenBy::size: parameters[spec.name] = static_cast<std::int64_t>(size); break;
+      case GivenBy::seed: parameters[spec.name] = static_cast<std::int64_t>(seed); break;
+      case GivenBy::dtype: parameters[spec.name] = std::string(name_of(dtype)); break;
+    }
+  }
+  return parameters;
 }
 
 /// --c, added to each element.

@@ -475,6 +475,13 @@ template <class Problem, class T>
   return parameters;
 }
 
+/// Returns the parameters with those that the run gives.
+template <class Problem>
+[[nodiscard]] ParameterMap generated_parameters(ParameterMap const& options, std::size_t size, std::uint64_t seed,
+                                                DType dtype) {
+  return given_by_run(parameter_specs<typename Problem::Parameters>(), options, size, seed, dtype);
+}
+
 /// Returns a case with these parts of each input field.
 template <class Problem, class T>
 [[nodiscard]] std::unique_ptr<Case> filled_case(std::vector<Shape> const& whole, std::vector<ranks::Box> const& boxes,
@@ -499,7 +506,8 @@ template <class Problem, class T>
 
 template <class Problem, class T>
 [[nodiscard]] std::unique_ptr<Case> generate(std::size_t size, std::uint64_t seed, DataKind data,
-                                             ParameterMap const& map) {
+                                             ParameterMap const& options) {
+  ParameterMap const map = generated_parameters<Problem>(options, size, seed, dtype_of<T>);
   auto const parameters = checked_parameters<Problem, T>(map);
   std::vector<Shape> const shapes = Problem::input_shapes(size, parameters);
   Draw const of_case{.seed = seed,
@@ -623,7 +631,8 @@ template <class Problem>
   };
   app.footprint_of_size = [](DType dtype, std::size_t size, ParameterMap const& map) {
     return detail::with_dtype<Problem>(dtype, [&]<class T>() {
-      auto const parameters = detail::checked_parameters<Problem, T>(map);
+      auto const parameters =
+          detail::checked_parameters<Problem, T>(detail::generated_parameters<Problem>(map, size, 0, dtype));
       return detail::footprint<Problem, T>(Problem::input_shapes(size, parameters), parameters);
     });
   };
