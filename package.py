@@ -113,6 +113,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "partition",
         "pooling",
         "prefix_sum",
+        "random",
         "roofline",
         "softmax",
         "stencil_chain",

@@ -76,7 +76,9 @@ std::string name_of(Pattern pattern) {
 }
 
 PatternSource::PatternSource(App const& app, Pattern pattern, std::size_t size, ParameterMap const& given)
-    : PatternSource(app, pattern, app.input_shapes(size, with_defaults(app, given))) {}
+    : PatternSource(app, pattern, app.input_shapes(size, with_defaults(app, given))) {
+  size_ = size;
+}
 
 PatternSource::PatternSource(App const& app, Pattern pattern, std::vector<Shape> const& shapes) : pattern_(pattern) {
   std::vector<FieldSpec> const fields = app.input_fields(app.rows.at(0).dtype);
@@ -111,7 +113,10 @@ void GivenFields::read(FieldSpec const& spec, void* destination) const {
   }
 }
 
-ParameterMap with_defaults(App const& app, ParameterMap given) {
+ParameterMap with_defaults(App const& app, ParameterMap given, std::size_t size) {
+  for (ParameterSpec const& spec : app.parameters) {
+    if (spec.given_by == GivenBy::size) given.try_emplace(spec.name, static_cast<std::int64_t>(size));
+  }
   for (ParameterSpec const& spec : app.parameters) given.try_emplace(spec.name, spec.default_value);
   return given;
 }

@@ -33,9 +33,12 @@ class PatternSource final : public FieldSource {
   PatternSource(App const& app, Pattern pattern, std::vector<Shape> const& shapes);
   [[nodiscard]] Shape shape(FieldSpec const& spec) const override { return shapes_.at(spec.name); }
   void read(FieldSpec const& spec, void* destination) const override;
+  /// The size that the shapes belong to; 0 if the shapes were given.
+  [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
   Pattern pattern_;
+  std::size_t size_ = 0;
   std::map<std::string, Shape> shapes_;
 };
 
@@ -54,8 +57,9 @@ class GivenFields final : public FieldSource {
   std::map<std::string, Field> fields_;
 };
 
-/// Returns `given`, completed with the app's default parameters.
-[[nodiscard]] ParameterMap with_defaults(App const& app, ParameterMap given);
+/// Returns `given`, completed with the app's default parameters. A mini-app without input fields has `size` elements,
+/// unless `given` says how many.
+[[nodiscard]] ParameterMap with_defaults(App const& app, ParameterMap given, std::size_t size = 0);
 
 /// Starts the row, runs it `runs` times on poisoned output and verifies every result. If the row claims to be
 /// deterministic, all results must be bitwise equal. Returns an empty text, "skipped: why", or the error.

@@ -49,12 +49,13 @@ void expect_footprint(App const& app, std::vector<ExpectedField> const& referenc
 }
 
 // Runs all rows of the dtype on one input.
-void run_rows(App const& app, DType dtype, FieldSource const& source, ParameterMap const& given, int runs,
+void run_rows(App const& app, DType dtype, PatternSource const& source, ParameterMap const& given, int runs,
               std::string const& what) {
   if (!takes(app, dtype, given, 1 << 17)) return;  // every shape fits into this size
-  auto const problem_case = app.read(dtype, source, with_defaults(app, given));
+  ParameterMap const parameters = with_defaults(app, given, source.size());
+  auto const problem_case = app.read(dtype, source, parameters);
   std::vector<ExpectedField> const expected = problem_case->reference_by_parts();
-  expect_footprint(app, expected, app.footprint_of_source(dtype, source, with_defaults(app, given)).reference_bytes);
+  expect_footprint(app, expected, app.footprint_of_source(dtype, source, parameters).reference_bytes);
   for (Row const& row : app.rows) {
     if (row.dtype != dtype || !is_wanted(row)) continue;
     std::string const outcome = run_row(row, *problem_case, expected, runs);
@@ -183,7 +184,7 @@ TEST_P(Rows, ResultsAreKept) {
   for (DType const dtype : dtypes_of_this_build()) {
     if (!takes(app(), dtype, base_, 1 << 17)) continue;
     auto const problem_case =
-        app().read(dtype, PatternSource(app(), Pattern::random, 5003, base_), with_defaults(app(), base_));
+        app().read(dtype, PatternSource(app(), Pattern::random, 5003, base_), with_defaults(app(), base_, 5003));
     for (Row const& row : app().rows) {
       if (row.dtype != dtype || !is_wanted(row)) continue;
       try {
@@ -240,7 +241,7 @@ TEST_P(Rows, MakingAPlanLaunchesNoKernelOfTheRow) {
   for (DType const dtype : dtypes_of_this_build()) {
     if (!takes(app(), dtype, base_, 1 << 17)) continue;
     auto const problem_case =
-        app().read(dtype, PatternSource(app(), Pattern::random, 5003, base_), with_defaults(app(), base_));
+        app().read(dtype, PatternSource(app(), Pattern::random, 5003, base_), with_defaults(app(), base_, 5003));
     for (Row const& row : app().rows) {
       if (row.dtype != dtype || !is_wanted(row)) continue;
       labels.clear();
@@ -595,7 +596,7 @@ TEST_P(Rows, KernelsAsLaunched) {
   for (DType const dtype : dtypes_of_this_build()) {
     PatternSource const source(app(), Pattern::random, 100003, base_);
     if (!takes(app(), dtype, base_, 1 << 17)) continue;
-    auto const problem_case = app().read(dtype, source, with_defaults(app(), base_));
+    auto const problem_case = app().read(dtype, source, with_defaults(app(), base_, source.size()));
     for (Row const& row : app().rows) {
       if (row.dtype != dtype || !is_wanted(row)) continue;
       std::unique_ptr<RowRun> run;

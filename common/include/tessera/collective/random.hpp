@@ -1,0 +1,214 @@
+#pragma once
+/// \file
+/// Random numbers as functions of (seed, stream, i): any thread, team or rank computes element i alone, with the same
+/// result. (core/random.hpp generates the inputs of mini-apps, with a hash that is cheaper and less thoroughly tested.)
+///
+/// Element i has its own sequence of words. Four elements share the counters:
+///
+///     Philox4x32:    word w of element i = word i mod 4 of counter {low(i/4), high(i/4), stream, w},
+///                    key {low(seed), high(seed)}; 32-bit halves
+///     Threefry4x64:  word w of element i = word i mod 4 of counter {i/4, stream, w, 0}, key {seed, 0, 0, 0}
+///
+/// `bits32` number w is Philox' word w, and the lower half of Threefry's word w. `bits64` number w is Philox' word 2 w
+/// below word 2 w + 1, and Threefry's word w. A number of int32 and float takes bits32, a double bits64:
+///
+///     Bits             int32: bits32 number 0
+///     Uniform          [0, 1): float (bits32 >> 8) / 2^24, double (bits64 >> 11) / 2^53; exact
+///     PositiveUniform  (0, 1]: (bits32 >> 8) + 1, (bits64 >> 11) + 1 in place of these; exact
+///     Normal           elements 2 k and 2 k + 1 are r cos(a) and r sin(a), r = sqrt(-2 log u), a = 2 pi v, where u is
+///                      element 2 k of PositiveUniform and v element 2 k + 1 of Uniform. At most 5.77 in float, 8.57 in
+///                      double: u is at least 2^-24 or 2^-53. Error: at most normal_roundings u r, u the unit roundoff
+///     Integers         int32 in [lo, hi), unbiased: the upper half of bits32 times hi - lo, for the first word whose
+///                      lower half is not below 2^32 mod (hi - lo)
+///
+/// Sources: Salmon, Moraes, Dror, Shaw, Parallel random numbers: as easy as 1, 2, 3 (SC'11); Box and Muller, A note on
+/// the generation of random normal deviates (1958); Lemire, Fast random integer generation in an interval (2019).
+///
+/// Each distribution has `at(words, i)`, element i, and `four(words, b)`, elements 4 b to 4 b + 3, which costs one
+/// counter instead of four.
+///
+/// Example, in a kernel:
+///
+///     collective::RandomWords<collective::Philox4x32> const words(42, 0);
+///     float const x = collective::Uniform<float>{}.at(words, i);
+///
+/// May be called by any thread. No scratch, no barriers.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+#include <tessera/collective/philox.hpp>
+#include <tessera/collective/threefry.hpp>
+
+namespace tessera::collective {
+
+/// The words of each element of a stream.
+template <class Generator>
+class RandomWords {
+ public:
+  using Block = typename Generator::Block;
+
+  KOKKOS_FUNCTION constexpr RandomWords(std::uint64_t seed, std::uint32_t stream) : seed_(seed), stream_(stream) {}
+
+  /// Returns word `word` of elements 4 b to 4 b + 3.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr Block block(std::uint64_t b, std::uint32_t word) const {
+    if constexpr (std::is_same_v<Generator, Philox4x32>) {
+      return Generator::block({low(b), high(b), stream_, word}, {low(seed_), high(seed_)});
+    } else {
+      return Generator::block({b, stream_, word, 0}, {seed_, 0, 0, 0});
+    }
+  }
+
+  /// Returns number `word` of elements 4 b to 4 b + 3, in 32 or in 64 bits.
+  template <class Bits>
+  [[nodiscard]] KOKKOS_FUNCTION constexpr Kokkos::Array<Bits, 4> bits(std::uint64_t b, std::uint32_t word) const {
+    Kokkos::Array<Bits, 4> result{};
+    if constexpr (sizeof(Bits) > sizeof(typename Generator::Word)) {
+      Block const lower = block(b, 2 * word);
+      Block const upper = block(b, 2 * word + 1);
+      for (int e = 0; e < 4; ++e) result[e] = lower[e] | static_cast<Bits>(upper[e]) << 32;
+    } else {
+      Block const words = block(b, word);
+      for (int e = 0; e < 4; ++e) result[e] = static_cast<Bits>(words[e]);
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr std::uint32_t low(std::uint64_t word) {
+    return static_cast<std::uint32_t>(word);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr std::uint32_t high(std::uint64_t word) {
+    return static_cast<std::uint32_t>(word >> 32);
+  }
+
+  std::uint64_t seed_;
+  std::uint32_t stream_;
+};
+
+/// Returns element e of four, without an address in memory that an index would need on a GPU.
+template <class T>
+[[nodiscard]] KOKKOS_FUNCTION constexpr T one_of_four(Kokkos::Array<T, 4> const& four, std::uint64_t e) {
+  T const of_even = (e & 2) == 0 ? four[0] : four[2];
+  T const of_odd = (e & 2) == 0 ? four[1] : four[3];
+  return (e & 1) == 0 ? of_even : of_odd;
+}
+
+namespace detail {
+
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+
+/// Base of distributions: `at` from `four`. The compiler removes what the other elements need.
+template <class Distribution>
+struct FromFour {
+  template <class Words>
+  [[nodiscard]] KOKKOS_FUNCTION auto at(Words const& words, std::uint64_t i) const {
+    return one_of_four(static_cast<Distribution const&>(*this).four(words, i / 4), i % 4);
+  }
+};
+
+/// bits * 2^-24 or 2^-53, of the upper 24 or 53 bits: exact.
+template <class T>
+[[nodiscard]] KOKKOS_FUNCTION constexpr T fraction(BitsOf<T> bits, int more) {
+  constexpr int digits = sizeof(T) == 8 ? 53 : 24;
+  constexpr T unit = T(1) / static_cast<T>(std::uint64_t{1} << digits);
+  return static_cast<T>((bits >> (8 * sizeof(T) - digits)) + static_cast<BitsOf<T>>(more)) * unit;
+}
+
+template <class T, int more>
+struct Fractions : FromFour<Fractions<T, more>> {
+  template <class Words>
+  [[nodiscard]] KOKKOS_FUNCTION Kokkos::Array<T, 4> four(Words const& words, std::uint64_t b) const {
+    auto const bits = words.template bits<BitsOf<T>>(b, 0);
+    Kokkos::Array<T, 4> result{};
+    for (int e = 0; e < 4; ++e) result[e] = fraction<T>(bits[e], more);
+    return result;
+  }
+};
+
+}  // namespace detail
+
+/// All 2^32 integers.
+struct Bits : detail::FromFour<Bits> {
+  template <class Words>
+  [[nodiscard]] KOKKOS_FUNCTION Kokkos::Array<std::int32_t, 4> four(Words const& words, std::uint64_t b) const {
+    auto const bits = words.template bits<std::uint32_t>(b, 0);
+    Kokkos::Array<std::int32_t, 4> result{};
+    for (int e = 0; e < 4; ++e) result[e] = static_cast<std::int32_t>(bits[e]);
+    return result;
+  }
+};
+
+/// [0, 1). T: float or double.
+template <class T>
+using Uniform = detail::Fractions<T, 0>;
+
+/// (0, 1].
+template <class T>
+using PositiveUniform = detail::Fractions<T, 1>;
+
+/// The roundings of a normal number, each relative to r: log 2 (one unit in the last place, halved by the root, and its
+/// square root), sine or cosine 4 (two units in the last place), their argument 2, the product 1.
+inline constexpr int normal_roundings = 9;
+
+/// Mean 0, variance 1.
+template <class T>
+struct Normal : detail::FromFour<Normal<T>> {
+  template <class Words>
+  [[nodiscard]] KOKKOS_FUNCTION Kokkos::Array<T, 4> four(Words const& words, std::uint64_t b) const {
+    auto const bits = words.template bits<detail::BitsOf<T>>(b, 0);
+    Kokkos::Array<T, 4> result{};
+    for (int e = 0; e < 4; e += 2) {
+      T const r = Kokkos::sqrt(T(-2) * Kokkos::log(detail::fraction<T>(bits[e], 1)));
+      // a = pi / 2 (quarter + rest), |rest| <= 1/2: the reduction is exact.
+      T const turns = 4 * detail::fraction<T>(bits[e + 1], 0);
+      T const quarter = Kokkos::floor(turns + T(0.5));
+      T const angle = T(1.57079632679489661923) * (turns - quarter);
+      T const cosine = Kokkos::cos(angle);
+      T const sine = Kokkos::sin(angle);
+      int const quadrant = static_cast<int>(quarter) & 3;
+      T const along = quadrant % 2 == 0 ? cosine : sine;
+      T const across = quadrant % 2 == 0 ? sine : cosine;
+      result[e] = r * (quadrant == 1 || quadrant == 2 ? -along : along);
+      result[e + 1] = r * (quadrant >= 2 ? -across : across);
+    }
+    return result;
+  }
+};
+
+/// Integers of [lo, hi), unbiased. Words are drawn until one is not rejected: with hi - lo = 3 one of 2^32 is.
+class Integers : public detail::FromFour<Integers> {
+ public:
+  /// \param hi above lo and at most lo + 2^32
+  KOKKOS_FUNCTION constexpr Integers(std::int64_t lo, std::int64_t hi)
+      : range_(static_cast<std::uint64_t>(hi - lo)), rejected_((std::uint64_t{1} << 32) % range_), lo_(lo) {}
+
+  template <class Words>
+  [[nodiscard]] KOKKOS_FUNCTION Kokkos::Array<std::int32_t, 4> four(Words const& words, std::uint64_t b) const {
+    auto bits = words.template bits<std::uint32_t>(b, 0);
+    for (std::uint32_t next = 1;
+         is_rejected(bits[0]) || is_rejected(bits[1]) || is_rejected(bits[2]) || is_rejected(bits[3]); ++next) {
+      auto const more = words.template bits<std::uint32_t>(b, next);
+      for (int e = 0; e < 4; ++e) bits[e] = is_rejected(bits[e]) ? more[e] : bits[e];
+    }
+    Kokkos::Array<std::int32_t, 4> result{};
+    for (int e = 0; e < 4; ++e)
+      result[e] = static_cast<std::int32_t>(lo_ + static_cast<std::int64_t>(product(bits[e]) >> 32));
+    return result;
+  }
+
+ private:
+  [[nodiscard]] KOKKOS_FUNCTION std::uint64_t product(std::uint32_t word) const { return word * range_; }
+  [[nodiscard]] KOKKOS_FUNCTION bool is_rejected(std::uint32_t word) const {
+    return static_cast<std::uint32_t>(product(word)) < rejected_;
+  }
+
+  std::uint64_t range_;
+  std::uint64_t rejected_;
+  std::int64_t lo_;
+};
+
+}  // namespace tessera::collective
