@@ -1,0 +1,176 @@
+// Philox and Threefry against published answers and the authors' implementation; the mapping of words to elements.
+
+#include <gtest/gtest.h>
+
+#include <Kokkos_Core.hpp>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#ifdef TESSERA_HAVE_RANDOM123
+#include <Random123/philox.h>
+#include <Random123/threefry.h>
+#endif
+
+#include <tessera/collective/random.hpp>
+#include <tessera/kernels/random.hpp>
+
+namespace tessera::collective {
+namespace {
+
+template <class Block>
+std::vector<std::uint64_t> list(Block const& block) {
+  return {block[0], block[1], block[2], block[3]};
+}
+using Words = std::vector<std::uint64_t>;
+
+// The file kat_vectors of Random123.
+TEST(Philox, KnownAnswers) {
+  constexpr std::uint32_t ones = 0xffffffff;
+  EXPECT_EQ(list(Philox4x32::block({0, 0, 0, 0}, {0, 0})), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(list(Philox4x32::block({ones, ones, ones, ones}, {ones, ones})),
+            (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(list(Philox4x32::block({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0})),
+            (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+TEST(Threefry, KnownAnswers) {
+  constexpr std::uint64_t ones = 0xffffffffffffffff;
+  EXPECT_EQ(list(Threefry4x64::block({0, 0, 0, 0}, {0, 0, 0, 0})),
+            (Words{0x09218ebde6c85537, 0x55941f5266d86105, 0x4bd25e16282434dc, 0xee29ec846bd2e40b}));
+  EXPECT_EQ(list(Threefry4x64::block({ones, ones, ones, ones}, {ones, ones, ones, ones})),
+            (Words{0x29c24097942bba1b, 0x0371bbfb0f6f4e11, 0x3c231ffa33f83a1c, 0xcd29113fde32d168}));
+}
+static_assert(Philox4x32::block({0, 0, 0, 0}, {0, 0})[0] == 0x6627e8d5);
+
+// Words of the authors' headers, of counters and keys in which each word has another value.
+TEST(Random123, GivesTheSameWords) {
+#ifdef TESSERA_HAVE_RANDOM123
+  std::size_t wrong = 0;
+  for (std::uint32_t i = 0; i < 1u << 20; ++i) {
+    std::uint32_t const a = i * 2654435761u;
+    std::uint64_t const b = i * 0x9E3779B97F4A7C15ull;
+    r123::Philox4x32::ctr_type const counter{{i, a, a ^ i, ~i}};
+    auto const philox = r123::Philox4x32()(counter, r123::Philox4x32::key_type{{a + 7, i}});
+    auto const ours = Philox4x32::block({i, a, a ^ i, ~i}, {a + 7, i});
+    r123::Threefry4x64::ctr_type const long_counter{{b, i, ~b, b ^ a}};
+    auto const threefry = r123::Threefry4x64()(long_counter, r123::Threefry4x64::key_type{{~b, b, a, i}});
+    auto const our_threefry = Threefry4x64::block({b, i, ~b, b ^ a}, {~b, b, a, i});
+    for (std::size_t w = 0; w < 4; ++w) {
+      wrong += philox[w] != ours[w] ? 1 : 0;
+      wrong += threefry[w] != our_threefry[w] ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(wrong, 0u);
+#else
+  GTEST_SKIP() << "Random123's headers are not installed";
+#endif
+}
+
+// The documented mapping, spelt out for some elements.
+TEST(RandomWords, AreMappedAsDocumented) {
+  std::uint64_t const seed = 0x0123456789abcdef;
+  RandomWords<Philox4x32> const philox(seed, 5);
+  RandomWords<Threefry4x64> const threefry(seed, 5);
+  for (std::uint64_t const i : {std::uint64_t{0}, std::uint64_t{7}, (std::uint64_t{1} << 34) + 2}) {
+    auto const at = [&](std::uint32_t word) {
+      return Philox4x32::block({static_cast<std::uint32_t>(i / 4), static_cast<std::uint32_t>(i / 4 >> 32), 5, word},
+                               {0x89abcdef, 0x01234567})[i % 4];
+    };
+    std::uint64_t const wide = at(0) | std::uint64_t{at(1)} << 32;
+    EXPECT_EQ(static_cast<std::uint32_t>(Bits{}.at(philox, i)), at(0));
+    EXPECT_EQ(Uniform<float>{}.at(philox, i), static_cast<float>(at(0) >> 8) * 0x1p-24f);
+    EXPECT_EQ(PositiveUniform<float>{}.at(philox, i), static_cast<float>((at(0) >> 8) + 1) * 0x1p-24f);
+    EXPECT_EQ(Uniform<double>{}.at(philox, i), static_cast<double>(wide >> 11) * 0x1p-53);
+    std::uint64_t const word = Threefry4x64::block({i / 4, 5, 0, 0}, {seed, 0, 0, 0})[i % 4];
+    EXPECT_EQ(static_cast<std::uint32_t>(Bits{}.at(threefry, i)), static_cast<std::uint32_t>(word));
+    EXPECT_EQ(Uniform<double>{}.at(threefry, i), static_cast<double>(word >> 11) * 0x1p-53);
+  }
+}
+
+// Words that a test chooses, the same for all elements.
+struct Chosen {
+  std::uint64_t first;
+  std::uint64_t next = 0;
+  template <class Bits>
+  [[nodiscard]] KOKKOS_FUNCTION Kokkos::Array<Bits, 4> bits(std::uint64_t, std::uint32_t word) const {
+    auto const value = static_cast<Bits>(word == 0 ? first : next);
+    return {value, value, value, value};
+  }
+};
+
+TEST(Distributions, EndsOfTheirRanges) {
+  constexpr std::uint64_t ones = ~std::uint64_t{0};
+  EXPECT_EQ(Uniform<float>{}.at(Chosen{0}, 0), 0.0f);
+  EXPECT_EQ(Uniform<float>{}.at(Chosen{ones}, 0), 1.0f - 0x1p-24f);
+  EXPECT_EQ(PositiveUniform<float>{}.at(Chosen{0}, 0), 0x1p-24f);
+  EXPECT_EQ(PositiveUniform<float>{}.at(Chosen{ones}, 0), 1.0f);
+  EXPECT_EQ(Uniform<double>{}.at(Chosen{ones}, 0), 1.0 - 0x1p-53);
+  EXPECT_EQ(PositiveUniform<double>{}.at(Chosen{0}, 0), 0x1p-53);
+  EXPECT_NEAR(Normal<float>{}.at(Chosen{0}, 0), 5.768f, 1e-3f);  // u = 2^-24, angle 0
+  EXPECT_NEAR(Normal<double>{}.at(Chosen{0}, 0), 8.572, 1e-3);
+  EXPECT_EQ(Normal<float>{}.at(Chosen{ones}, 0), 0.0f);  // u = 1
+}
+
+TEST(Integers, AreRejectedAsDocumented) {
+  // 2^32 mod 6 = 4: word 0 times 6 has the lower half 0, which is below 4.
+  EXPECT_EQ(Integers(10, 16).at(Chosen{0, 0xffffffff}, 3), 15);
+  EXPECT_EQ(Integers(10, 16).at(Chosen{1, 0xffffffff}, 3), 10);
+  EXPECT_EQ(Integers(-3, -2).at(Chosen{0xffffffff}, 0), -3);
+  std::int64_t const half = std::int64_t{1} << 31;
+  EXPECT_EQ(Integers(-half, half).at(Chosen{0}, 0), -half);
+  EXPECT_EQ(Integers(-half, half).at(Chosen{0xffffffff}, 0), half - 1);
+}
+
+// Each integer of a small interval has the same number of accepted words. The 2^16 words are the upper halves of all.
+TEST(Integers, AreUnbiased) {
+  constexpr int range = 7;
+  std::array<std::uint64_t, range> accepted{};
+  std::uint64_t const rejected = (std::uint64_t{1} << 32) % range;
+  for (std::uint64_t value = 0; value < range; ++value) {
+    // The words w with value * 2^32 + rejected <= w * range < (value + 1) * 2^32.
+    std::uint64_t const begin = ((value << 32) + rejected + range - 1) / range;
+    std::uint64_t const end = (((value + 1) << 32) + range - 1) / range;
+    accepted[value] = end - begin;
+    for (std::uint64_t const word : {begin, end - 1}) {
+      EXPECT_EQ(Integers(0, range).at(Chosen{word, 0}, 0), static_cast<int>(value)) << word;
+    }
+  }
+  for (std::uint64_t const count : accepted) EXPECT_EQ(count, accepted[0]);
+}
+
+// A part that begins anywhere has the bits of the whole, also if it is not aligned to 16 bytes.
+template <class T, class Distribution>
+void expect_parts(Distribution const& distribution) {
+  using Exec = Kokkos::DefaultExecutionSpace;
+  Exec const exec;
+  std::size_t const n = 1003;
+  Kokkos::View<T*, Exec> const whole("whole", n);
+  kernels::FillRandom<Exec, T, Distribution>(42, 7, distribution)(exec, whole);
+  auto const expected = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, whole);
+  for (std::size_t begin = 0; begin < 9; ++begin) {
+    for (std::size_t const count : {0, 1, 2, 5, 8, 990}) {
+      for (std::size_t const shift : {0, 1, 2, 3}) {
+        Kokkos::View<T*, Exec> const memory("memory", count + 8);
+        auto const part = Kokkos::subview(memory, std::make_pair(shift, shift + count));
+        kernels::FillRandom<Exec, T, Distribution>(42, 7, distribution, begin)(exec, part);
+        auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, memory);
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < memory.extent(0); ++i) {
+          bool const inside = i >= shift && i < shift + count;
+          wrong += found(i) != (inside ? expected(begin + i - shift) : T(0)) ? 1 : 0;
+        }
+        EXPECT_EQ(wrong, 0u) << count << " elements from " << begin << " on, at " << shift;
+      }
+    }
+  }
+}
+TEST(FillRandom, PartsAgree) {
+  expect_parts<std::int32_t>(Bits{});
+  expect_parts<std::int32_t>(Integers(-5, 1000));
+  expect_parts<float>(Normal<float>{});
+  expect_parts<double>(Uniform<double>{});
+}
+
+}  // namespace
+}  // namespace tessera::collective
