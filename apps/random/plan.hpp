@@ -23,7 +23,7 @@ class FillPlan {
     with_elements<T>(parameters, [&]<class Generator, class Distribution>(collective::RandomWords<Generator> const&,
                                                                           Distribution const& distribution) {
       fill_ = kernels::FillRandom<Exec, T, Distribution, Generator>(parameters.seed, parameters.stream, distribution,
-                                                                    first, label);
+                                                                    parameters.offset + first, label);
     });
   }
 

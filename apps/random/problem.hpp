@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// random: out[i] = element i of a stream of random numbers, a function of (seed, stream, i) only.
+/// random: out[i] = element offset + i of a stream of random numbers, a function of (seed, stream, index) only.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +29,7 @@ struct Parameters {
   std::uint64_t seed = 42;
   DType dtype = DType::float32;
   std::uint32_t stream = 0;
+  std::uint64_t offset = 0;
   Generator generator = Generator::philox;
   Distribution distribution = Distribution::uniform;
   std::int64_t lo = 0;
@@ -43,6 +44,7 @@ struct Parameters {
          dtype_parameter(),
          {{"float", DType::float32}, {"double", DType::float64}, {"int32", DType::int32}}},
         {&Parameters::stream, number_parameter("stream", "number of the stream, independent of the others", 0, most)},
+        {&Parameters::offset, number_parameter("offset", "index of the first element in the stream", 0, 0x1p62)},
         {&Parameters::generator,
          {.name = "generator", .help = "Philox4x32-10 or Threefry4x64-20"},
          {{"philox", Generator::philox}, {"threefry", Generator::threefry}}},
@@ -69,9 +71,10 @@ struct Parameters {
 
 struct Random {
   using Parameters = random::Parameters;
-  static constexpr AppInfo info{.name = "random",
-                                .summary = "out[i] = random number i of a stream: bits, uniform, normal or integers",
-                                .traffic = {.pattern = Traffic::Pattern::nothing}};
+  static constexpr AppInfo info{
+      .name = "random",
+      .summary = "out[i] = element offset + i of a random stream: bits, uniform, normal, integers",
+      .traffic = {.pattern = Traffic::Pattern::nothing}};
 
   template <class T, class Memory>
   using Input = NoInput<Parameters>;

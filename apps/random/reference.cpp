@@ -122,7 +122,7 @@ ExpectedField elements(Parameters const& parameters, ranks::Block rows) {
   bool const normal = parameters.distribution == Distribution::normal;
   if (normal) out.scale.resize(rows.size());
   for (std::size_t k = 0; k < rows.size(); ++k) {
-    std::uint64_t const i = rows.begin + k;
+    std::uint64_t const i = parameters.offset + rows.begin + k;
     if constexpr (std::is_integral_v<T>) {
       out.value[k] = parameters.distribution == Distribution::integers
                          ? oracle.integer(i)

@@ -118,6 +118,7 @@ TEST(Inventory, AdviceForNumbersWorks) {
     Command const command{.program = std::string(app.info.name), .apps = {&app}};
     for (ParameterSpec const& spec : app.parameters) {
       if (std::holds_alternative<bool>(spec.default_value) || !spec.choices.empty()) continue;
+      if (spec.given_by != GivenBy::option) continue;
       std::string const option = "--" + spec.name;
       std::string message;
       try {

@@ -1,6 +1,8 @@
 /// \file
 /// One element per index. Each computes its counter's four words and keeps one, so a counter is computed four times.
 
+#include <cstdint>
+
 #include "../problem.hpp"
 
 #include <tessera/table/make_app.hpp>
@@ -15,16 +17,18 @@ struct PerElement {
 
   template <ExecutionSpace Exec, class T>
   static void run(Exec const& exec, ArrayOn<T*, Exec> const& out, Parameters const& parameters) {
-    with_elements<T>(parameters,
-                     [&](auto const& words, auto const& distribution) { fill(exec, words, distribution, out); });
+    with_elements<T>(parameters, [&](auto const& words, auto const& distribution) {
+      fill(exec, words, distribution, parameters.offset, out);
+    });
   }
 
   // Of its own: nvcc accepts no device lambda inside a generic lambda.
   template <class Exec, class Words, class Distribution, class Out>
-  static void fill(Exec const& exec, Words const& words, Distribution const& distribution, Out const& out) {
+  static void fill(Exec const& exec, Words const& words, Distribution const& distribution, std::uint64_t offset,
+                   Out const& out) {
     Kokkos::parallel_for(
         "tessera::random::per_element::fill", over(exec, out.extent(0)),
-        KOKKOS_LAMBDA(std::size_t i) { out(i) = distribution.at(words, i); });
+        KOKKOS_LAMBDA(std::size_t i) { out(i) = distribution.at(words, offset + i); });
   }
 };
 
