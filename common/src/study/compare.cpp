@@ -244,9 +244,10 @@ std::string compare_help() {
          "ARGUMENTS   launches both in turns, compares them\n  tessera compare --self-test PROGRAM -- ARGUMENTS       "
          "      launches one build, compares it with itself\n\noptions\n" +
          study::options_text(options_of(arguments), 23) +
-         "\nA launch is one number per row, the median of its samples (--least: the least). A report is one launch of its command's "
-         "rows;\na folder may hold reports of several commands. Verdicts: slower, faster, same (the ratio's "
-         "interval lies\nwithin the threshold), unclear (more launches are needed), unverified (it passed, and now "
+         "\nA launch is one number per row, the median of its samples (--least: the least). A report is one launch of "
+         "its\ncommand's rows; a folder may hold reports of several commands. Verdicts: slower, faster, same (the "
+         "ratio's\ninterval lies within the threshold), unclear (more launches are needed), unverified (it passed, and "
+         "now\n"
          "failed, was\nskipped or is missing). \"of roof\" is the ratio of times, each over the time that its run's "
          "roofs allow.\n\nexit codes\n  0  no row is slower, 1  a row is slower or unverified (--self-test: over 1% "
          "of the verdicts are wrong),\n  2  a mistake\n";
