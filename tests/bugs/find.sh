@@ -135,8 +135,13 @@ for program in "${chosen[@]}"; do
     fi
   done <<<"$table"
   if ((used == 0)); then
-    printf '  needs a GPU: %s\n' "$(awk -v program="$program" '$1 == program { print $3 }' <<<"$table" | tail -n 1)"
-    only_gpu+=("$program")
+    missing=$(awk -v program="$program" '$1 == program { print $3 }' <<<"$table" | paste -sd' ')
+    if [[ $missing == memcheck ]]; then
+      printf '  needs a GPU: %s\n' "$missing"
+      only_gpu+=("$program")
+    else
+      printf '  not sought, as this build has none of: %s\n' "$missing"
+    fi
   fi
 done
 printf 'BUGS sought=%d found=%d failures=%d needs_gpu=%s\n' "$sought" "$found" "$failures" \
