@@ -1,5 +1,6 @@
 // Case files and output files: valid ones, every kind of invalid one, and HDF5 files as other programs write them.
 
+#include <tessera/core/parameters.hpp>
 #include <tessera/io/case_file.hpp>
 #include <tessera/io/hdf5.hpp>
 #include <tessera/io/whole_file.hpp>
@@ -292,6 +293,23 @@ TEST_F(Io, DtypeOfOneFieldMayBeFixed) {
   std::string const path = write_case({make_field<float>("idx", {1}, {0}), make_field<float>("w", {1}, {0})});
   expect_says(user_error_of([&] { (void)CaseFile(path).run_dtype(app); }),
               {path, "idx is float", "idx as int32 and w as float"});
+}
+
+// Without input fields an attribute says the dtype.
+TEST_F(Io, DtypeOfNoFieldIsStated) {
+  App app;
+  app.info = {"random", "out = a random number"};
+  app.input_fields = [](DType) { return std::vector<FieldSpec>{}; };
+  app.parameters = {tessera::given_parameter("dtype", "the dtype", tessera::GivenBy::dtype), {.name = "c", .help = ""}};
+  auto const with = [&](ParameterMap const& parameters) { return CaseFile(write_case({}, parameters)); };
+  auto const text = [](char const* dtype) { return ParameterMap{{"dtype", std::string(dtype)}}; };
+  EXPECT_EQ(with(text("double")).run_dtype(app), DType::float64);
+  EXPECT_EQ(with(text("int32")).stated_dtype(app), DType::int32);
+  EXPECT_EQ(with(text("int32")).stated_dtype(make_app()), std::nullopt);
+  for (ParameterMap const& none : {ParameterMap{}, text("nonsense"), ParameterMap{{"dtype", std::int64_t{1}}}}) {
+    EXPECT_EQ(with(none).stated_dtype(app), std::nullopt);
+    expect_says(user_error_of([&] { (void)with(none).run_dtype(app); }), {"names no dtype", "state one of them"});
+  }
 }
 
 TEST_F(Io, DatasetsThatTheAppDoesNotReadAreLeftAlone) {
