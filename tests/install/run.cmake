@@ -114,9 +114,12 @@ expect("Tessera: the variant's Plan needs a constructor Plan(Exec const&, InputO
 expect("Tessera: the variant's Plan needs void operator()(Exec const&, InputOn<...> const&, OutputOn<...> const&)")
 expect("Tessera: the variant's function needs void run(Exec const&, views of the input, views of the output)")
 expect("Tessera: a variant needs either a class template Plan<Exec, T> or, if it has no state, a static function")
+expect("Tessera: a Problem with `rows_apart` or `reach` also needs input_split and output_split")
+expect("Apart")
+expect("Reaching")
 expect("Empty")  # both are named: neither has another mistake
 expect("Twofold")
-message(STATUS "wrong variants do not compile, with the right messages: ok")
+message(STATUS "wrong variants and Problems do not compile, with the right messages: ok")
 
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${work}/consumer --target wrong_views RESULT_VARIABLE code
                 OUTPUT_VARIABLE output ERROR_VARIABLE output)

@@ -1,4 +1,4 @@
-// Variants that must not compile. run.cmake checks that each error contains Tessera's own message.
+// Variants and Problems that must not compile. run.cmake checks that each error contains Tessera's own message.
 
 #include <array>
 #include <string_view>
@@ -98,6 +98,14 @@ struct Twofold {
   static void run(Exec const&, tessera::ArrayOn<T const*, Exec> const&, tessera::ArrayOn<T*, Exec> const&) {}
 };
 
+// Problems whose rows have nothing, or little, to do with each other, but that do not say how ranks share the fields.
+struct Apart : Copy {
+  static constexpr bool rows_apart = true;
+};
+struct Reaching : Copy {
+  static tessera::ranks::Reach reach(std::vector<Shape> const&, Parameters const&) { return {.behind = 1}; }
+};
+
 }  // namespace
 
 void all_rows() {
@@ -107,4 +115,6 @@ void all_rows() {
   (void)tessera::rows<Copy, WrongFunction>();
   (void)tessera::rows<Copy, Empty>();
   (void)tessera::rows<Copy, Twofold>();
+  (void)tessera::make_app<Apart>({});
+  (void)tessera::make_app<Reaching>({});
 }

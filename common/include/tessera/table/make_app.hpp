@@ -612,6 +612,9 @@ template <class Problem, class Variant>
 /// Returns the App of a Problem, with its variants in the order of --list.
 template <class Problem>
 [[nodiscard]] App make_app(std::vector<VariantRows> const& variants) {
+  // Without a split no part of the driver would look at them.
+  static_assert(Distributed<Problem> || !(detail::RowsApart<Problem> || detail::Reaches<Problem>),
+                "Tessera: a Problem with `rows_apart` or `reach` also needs input_split and output_split");
   App app;
   app.info = Problem::info;
   app.parameters = parameter_specs<typename Problem::Parameters>();
