@@ -47,7 +47,6 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
   static constexpr bool short_floats = true;
 
   static constexpr std::array data = data_kinds;
-  static constexpr int reference_doubles = 3;
   static constexpr int exact_reference_doubles = 1;
 
   /// Exact: whole numbers of 9 bits, so that sums of 5 of them, and products of a pair's sum and a mean, are exact; 24

@@ -9,8 +9,8 @@
 /// - basic: k = 3 additions in any order and one more: |error| <= ((1 + u)^4 - 1) * (|x| + S).
 /// - shuffle: the sum has at most 3 roundings, the pair 1, the product 1: |error| <= ((1 + u)^5 - 1) * (|x_i| +
 ///   |x_i+1|) * S / 4. The division by 4 is exact unless the quotient is below the normal range; then it loses up to
-///   half a denorm_min, and the product loses this times the pair's magnitude: an offset of (|x_i| + |x_i+1|) *
-///   denorm_min.
+///   half a denorm_min, and the product loses this times the pair's magnitude: (|x_i| + |x_i+1|) * denorm_min,
+///   which is added to the scale in units of u.
 /// - conditional is exact: a maximum, a comparison (x >= m/2 is x >= the next number of the dtype from m/2 upwards), 2x
 ///   and the rounded x/2 have one right answer in every bit. A maximum of NaN (any of the first 8 is NaN) compares
 ///   false.
@@ -66,11 +66,11 @@ HeadSum head_sum(T const* x, std::size_t count) {
   return head;
 }
 
-/// One segment's results. Exact operations leave the scales and offsets at 0.
+/// One segment's results, and what results below the normal range lose. Exact operations leave scales at 0.
 struct Results {
   double* value;
   double* scale;
-  double* offset;
+  double* lost;
 };
 
 // Returns x + s, rest included, with one rounding.
@@ -151,7 +151,7 @@ void shuffle(T const* x, std::size_t count, Results const& out) {
       bool const unknown =
           overflows || (!is_finite && may_be_zero) || (is_finite && scale == infinity && std::isfinite(s.value));
       out.scale[i] = unknown ? infinity : scale;
-      out.offset[i] = std::isfinite(out.value[i]) ? pair * smallest : 0;
+      out.lost[i] = std::isfinite(out.value[i]) ? pair * smallest : 0;
     }
   }
 }
@@ -180,22 +180,23 @@ std::vector<ExpectedField> LaneBroadcast::reference(Input<T, Kokkos::HostSpace> 
   // In a part of the array, the first segment may have begun earlier; its result is not used.
   std::size_t const head = segment - input.parameters.first % segment;
   // Segments are independent: some segments form a serial loop, and several loops run in parallel. The second sweep
-  // makes scales and offsets, if they are needed.
+  // makes scales, if they are needed.
   std::size_t const segments = head >= n ? 1 : 1 + blocks_in(n - head, segment);
   std::size_t const together = blocks_in(1 << 16, segment);
   auto const begin_of = [&](std::size_t s) { return s == 0 ? 0 : std::min(n, head + (s - 1) * segment); };
   std::vector<OfPart> parts(blocks_in(segments, together));
+  double const unit = unit_roundoff(dtype_of<Arithmetic<T>>);
   auto const sweep = [&] {
     for_blocks(segments, together, [&](std::size_t p, std::size_t first, std::size_t last) {
       std::size_t const length = std::min(n, segment);
       std::vector<double> scale(length);
-      std::vector<double> offset(length);
+      std::vector<double> lost(length);
       for (std::size_t s = first; s < last; ++s) {
         std::size_t const begin = begin_of(s);
         std::size_t const count = begin_of(s + 1) - begin;
         T const* const x = input.in.data() + begin;
         Results const results{out.value.data() + begin, out.scale.empty() ? scale.data() : out.scale.data() + begin,
-                              out.offset.empty() ? offset.data() : out.offset.data() + begin};
+                              lost.data()};
         switch (op) {
           case BroadcastOp::basic: basic(x, count, results); break;
           case BroadcastOp::conditional: conditional(x, count, results); break;
@@ -204,6 +205,9 @@ std::vector<ExpectedField> LaneBroadcast::reference(Input<T, Kokkos::HostSpace> 
         parts[p].most = std::max(parts[p].most, *std::max_element(results.scale, results.scale + count));
         parts[p].grid.merge(verify::grid_of(x, count));
         parts[p].largest = std::max(parts[p].largest, largest_magnitude(x, count));
+        if (op == BroadcastOp::shuffle && !out.scale.empty()) {
+          for (std::size_t i = 0; i < count; ++i) results.scale[i] += lost[i] / unit;
+        }
       }
     });
   };
@@ -224,7 +228,6 @@ std::vector<ExpectedField> LaneBroadcast::reference(Input<T, Kokkos::HostSpace> 
                                all.grid.template holds<Arithmetic<T>>(4 * all.largest);
   if (!exact) {
     out.scale.resize(n);
-    if (op == BroadcastOp::shuffle) out.offset.resize(n);
     sweep();
   }
   return list_of(std::move(out));

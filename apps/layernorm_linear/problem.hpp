@@ -20,6 +20,7 @@ namespace tessera::layernorm_linear {
 struct LayernormLinear : LinearLayerProblem,
                          SharedByRows<Split::rows, Split::whole, Split::whole, Split::whole, Split::whole> {
   static constexpr int reference_doubles = 3;  ///< one is the offset for bfloat16 factors (float only)
+  static constexpr bool bfloat16_bounds = true;
   static constexpr AppInfo info{.name = "layernorm_linear",
                                 .summary = "y[r, o] = sum_h w[o, h] * layernorm(x)[r, h] + bias[o]",
                                 .traffic = {.pattern = Traffic::Pattern::nothing}};

@@ -80,6 +80,7 @@ struct PrefixSum : ArrayProblem<Parameters> {
 
   static constexpr std::array data = data_kinds;
   static constexpr int exact_reference_doubles = 1;
+  static constexpr bool own_parts = true;
 
   /// Exact: whole numbers from -64 to 64, whose sums are a random walk. In 2^32 steps it spans about 2^22, so that the
   /// sum of any range is exact in float (the reference proves it). For max and min the numbers rise or fall by 2^23 in

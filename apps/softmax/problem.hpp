@@ -83,6 +83,7 @@ struct Softmax {
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 3;
   static constexpr int exact_reference_doubles = 2;
+  static constexpr bool own_parts = true;
 
   /// Random: in [-8, 8), because e^-16 is far below a rounding error of 1, and far above the smallest number. Exact: in
   /// each block of a group one element is 0, and the other elements are so low that rounding absorbs all their

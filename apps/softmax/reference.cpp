@@ -123,12 +123,6 @@ std::vector<ExpectedField> of_rows(Softmax::Input<T, Kokkos::HostSpace> const& i
   std::size_t const rows = input.x.extent(0);
   std::size_t const cols = input.x.extent(1);
   std::size_t const n = rows * cols;
-  ExpectedField y{.name = "y",
-                  .shape = {rows, cols},
-                  .value = zeros(n),
-                  .scale = {},
-                  .offset = zeros(n),
-                  .each_sees_all = input.parameters.axis == Axis::all};
   Axis const axis = input.parameters.axis;
   std::vector<GroupSums<T>> groups(axis == Axis::all ? 1 : axis == Axis::rows ? rows : cols);
   // Parts that have nothing to do with each other are serial loops, several of which run side by side: rows, columns,
@@ -179,27 +173,21 @@ std::vector<ExpectedField> of_rows(Softmax::Input<T, Kokkos::HostSpace> const& i
   added(groups);
   bool const all_exact =
       std::ranges::all_of(groups, [](GroupSums<T> const& group) { return !group.is_finite() || group.is_exact(); });
-  if (!all_exact) y.scale = zeros(n);
+  BoundedElements<T> y("y", {rows, cols}, !all_exact);
   auto const finish = [&](GroupSums<T> const& group, double x, std::size_t i) {
-    if (!group.is_finite()) {
-      y.value[i] = std::numeric_limits<double>::quiet_NaN();
-      return;
-    }
+    if (!group.is_finite()) return y.set(i, {.value = std::numeric_limits<double>::quiet_NaN()});
     double const total = group.sum.value();
     double const value = group.exponential(x) / total;
     double const distance = value > 0 ? group.max - x : 0;
-    y.value[i] = value;
+    bool const is_exact = group.is_exact();
+    double const errors = !is_exact ? distance + group.weighted / total + 12 : x == group.max ? 3 : distance + 12;
     // The value comes last: its product with u alone may be below the smallest number.
-    if (group.is_exact()) {
-      double const errors = x == group.max ? 3 : distance + 12;
-      y.offset[i] = u * (errors + own_error) * value + denormals;
-      return;
-    }
-    y.scale[i] = value;
-    y.offset[i] = u * (distance + group.weighted / total + 12 + own_error) * value + denormals;
+    y.set(i, {value, is_exact ? 0 : value, u * (errors + own_error) * value + denormals});
   };
   for_each_part([&](std::size_t, std::size_t begin, std::size_t end) { for_each_element(begin, end, finish); });
-  return list_of(std::move(y));
+  ExpectedField field = y.take();
+  field.each_sees_all = axis == Axis::all;
+  return list_of(std::move(field));
 }
 
 }  // namespace

@@ -143,11 +143,10 @@ class Cases {
     double const share = 1.0 / ranks.count();
     double const on_each = (1 - share) * planned.footprint.input_bytes_on_each;
     need.host = ranks.count_on_node() * (planned.app->refers_to_parts ? share * need.host + on_each : need.host);
-    need.row *= ranks.count_on_node() * share;
     need.device = share * need.device + on_each;
     tessera::check_memory(describe(planned), need, spaces,
                           planned.path.empty() ? "choose a smaller --size" : "use a machine with more memory");
-    return need.host + (std::ranges::any_of(spaces, is_host_space) ? need.row : 0.0);
+    return need.host;
   }
 
   [[nodiscard]] std::unique_ptr<Case> build(PlannedCase const& planned) const {

@@ -13,8 +13,9 @@ namespace tessera {
 
 MemoryNeed memory_need(Footprint const& footprint, bool has_expected) {
   double const held = footprint.input_bytes + footprint.reference_bytes + (has_expected ? footprint.output_bytes : 0.0);
-  double const row = 2 * footprint.output_bytes;
-  return {.held = held, .host = held + 2 * footprint.output_bytes, .row = row, .device = footprint.input_bytes + row};
+  return {.held = held,
+          .host = held + footprint.output_bytes,
+          .device = footprint.input_bytes + 2 * footprint.output_bytes};
 }
 
 double free_host_bytes() {
@@ -34,14 +35,9 @@ void check_memory(std::string const& what, MemoryNeed const& need, std::vector<s
                       (is_limited && where == "host" ? ", or allow more (ulimit -v, ulimit -d)" : ""));
     }
   };
-  double const host_free = free_host_bytes();
-  check("host", need.host, host_free);
+  check("host", need.host, free_host_bytes());
   for (std::string const& space : spaces) {
-    if (is_host_space(space)) {
-      check("host", need.host + need.row, host_free);
-    } else {
-      check(space + " device", need.device, free_memory_bytes(space));
-    }
+    if (!is_host_space(space)) check(space + " device", need.device, free_memory_bytes(space));
   }
 }
 

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <stdexcept>
 
 #include <tessera/cli/nearest.hpp>
+#include <tessera/core/checksum.hpp>
 #include <tessera/core/host_threads.hpp>
 #include <tessera/driver/driver.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/transport.hpp>
 #include <tessera/table/runtime.hpp>
+#include <tessera/verify/compact.hpp>
 #include <tessera/verify/verify.hpp>
 
 namespace tessera {
@@ -38,7 +41,7 @@ std::shared_ptr<void const> rounded(ExpectedField const& expected) {
   auto const data = std::make_shared<std::vector<T>>(count_of(expected.shape));
   for_blocks(data->size(), part_elements(), [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      (*data)[i] = rounded<T>(expected.narrow != nullptr ? expected.narrow.get()[i] : expected.value.at(i));
+      (*data)[i] = rounded<T>(value_at(expected, i));
     }
   });
   return {data, data->data()};
@@ -168,11 +171,14 @@ std::vector<HostField> written_part(std::vector<HostField> const& fields, std::v
   return result;
 }
 
-bool all_same_bits(std::vector<HostField> const& first, std::vector<HostField> const& last) {
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    if ((first[i].data || last[i].data) && !same_bits(first[i], last[i])) return false;
+// Returns a checksum of all bits of the fields that have data.
+std::uint64_t checksum(std::vector<HostField> const& fields) {
+  Checksum all;
+  for (HostField const& field : fields) {
+    std::uint64_t const of_field = field.data ? checksum_of_array(field.data.get(), field.bytes()) : 0;
+    all.add(&of_field, sizeof of_field);
   }
-  return first.size() == last.size();
+  return all.value();
 }
 
 // Returns the same text on all ranks: the text of the first rank that has one, with the rank's number.
@@ -231,7 +237,7 @@ Checked check_launch(RowRun& run, Case const& problem_case, Oracle const& oracle
     if (checked.fault.empty()) return checked;
     // Check all elements, to report how many are wrong and where.
     std::string const in_sample = checked.fault;
-    checked.fields = run.fetch();
+    checked.fields = run.results();
     Oracle whole;
     if (!oracle.sample.empty()) {
       whole = oracle;
@@ -241,7 +247,7 @@ Checked check_launch(RowRun& run, Case const& problem_case, Oracle const& oracle
     if (checked.fault.empty()) checked.fault = in_sample + " [in a sample]";
     return checked;
   }
-  checked.fields = run.fetch();
+  checked.fields = run.results();
   checked.fault = find_fault(checked.fields, oracle, written, chain, report, seen);
   return checked;
 }
@@ -252,16 +258,17 @@ bool one_right_result(Oracle const& oracle, std::vector<Coverage> const& seen) {
   return oracle.from_file.empty() &&
          std::ranges::all_of(oracle.reference,
                              [](ExpectedField const& field) {
-                               return field.scale.empty() && field.offset.empty() && field.bfloat16_scale.empty() &&
-                                      field.bfloat16_offset.empty();
+                               return field.compact == nullptr && field.scale.empty() && field.offset.empty() &&
+                                      field.bfloat16_scale.empty() && field.bfloat16_offset.empty();
                              }) &&
          std::ranges::all_of(seen, [](Coverage const& field) { return field.largest_bound == 0; });
 }
 
 // Runs and judges a row, on all ranks together. Returns the fault, or nothing.
 //
-// Results that were compared once stay in the space's memory. If a later launch, or another row, has the same bits, its
-// results are not fetched and compared again, because that takes a hundred times longer than a launch.
+// On a GPU, results that were compared once stay in the space's memory. If a later launch, or another row, has the same
+// bits, its results are not fetched and compared again, because that takes a hundred times longer than a launch. On a
+// host, or without memory for that, results are compared where they are, and only a checksum of the first is kept.
 std::string judge(RowRun& run, Row const& row, Case const& problem_case, Oracle const& oracle,
                   SamplingOptions const& sampling, RowReport& report, std::function<bool()> const& interrupted,
                   TakeOutput const& take_output, std::string& weakness, Verified& verified) {
@@ -306,7 +313,9 @@ std::string judge(RowRun& run, Row const& row, Case const& problem_case, Oracle 
     kept = run.keep();
     if (kept && one_right_result(oracle, seen)) verified = {row.space, written, seen};
   }
-  if (!row.info.deterministic || only_first || kept) first.fields.clear();  // not needed any more
+  bool const wants_same_bits = row.info.deterministic && !only_first;
+  std::uint64_t const first_bits = wants_same_bits && !kept ? checksum(first.fields) : 0;
+  first.fields.clear();  // the next launch may overwrite them
 
   // Launches on other input in between, so that anything that a Plan keeps from its construction or first launch is
   // wrong later. Poisons the output again, so that a row that works only once cannot pass with the results of its first
@@ -331,13 +340,13 @@ std::string judge(RowRun& run, Row const& row, Case const& problem_case, Oracle 
     if (std::string const fault = agreed(ranks, last.fault); !fault.empty()) {
       return concat("after ", report.samples.seconds.size(), " samples: ", fault);
     }
-    bool const differs = row.info.deterministic && !same && (kept || !all_same_bits(first.fields, last.fields));
+    bool const differs = wants_same_bits && !same && (kept || checksum(last.fields) != first_bits);
     if (ranks.any(differs)) {
       return "the last launch gave other bits than the first (the variant is declared deterministic; both are within "
              "the bound); look for a race, or declare it `.deterministic = false`";
     }
     if (take_output) {
-      take_output(row, written_part(sampled || same ? run.fetch() : last.fields, written, oracle));
+      take_output(row, written_part(sampled || same ? run.results() : last.fields, written, oracle));
     }
   }
   std::vector<Coverage> const all = of_all_ranks(ranks, seen);

@@ -288,16 +288,26 @@ void GuardedFields::poison() {
   Kokkos::fence("tessera: poisoned");
 }
 
-std::vector<HostField> GuardedFields::fetch(HostBuffers& buffers, std::vector<std::string> const& names) const {
+template <class DataOf>
+std::vector<HostField> GuardedFields::named(std::vector<std::string> const& names, DataOf const& data_of) const {
   check_guards();
   std::vector<HostField> result = named_fields(specs_, shapes_, {});
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    if (!names.empty() && std::ranges::find(names, specs_[i].name) == names.end()) continue;
-    std::shared_ptr<unsigned char> const to = buffers.take(bytes(i));
-    copy_to_host(space_, to.get(), data(i), bytes(i));
-    result[i].data = to;
+    if (names.empty() || std::ranges::find(names, specs_[i].name) != names.end()) result[i].data = data_of(i);
   }
   return result;
+}
+
+std::vector<HostField> GuardedFields::fetch(HostBuffers& buffers, std::vector<std::string> const& names) const {
+  return named(names, [&](std::size_t i) {
+    std::shared_ptr<unsigned char> const to = buffers.take(bytes(i));
+    copy_to_host(space_, to.get(), data(i), bytes(i));
+    return to;
+  });
+}
+
+std::vector<HostField> GuardedFields::in_place(std::vector<std::string> const& names) const {
+  return named(names, [&](std::size_t i) { return std::shared_ptr<unsigned char>(blocks_[i], data(i)); });
 }
 
 std::vector<HostField> GuardedFields::fetch_sample(

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <tessera/table/cache.hpp>
+#include <tessera/table/runtime.hpp>
 #include <tessera/table/untyped.hpp>
 
 namespace tessera::detail {
@@ -149,15 +150,10 @@ std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> c
 }
 
 Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> const& input_shapes,
-                       std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes,
-                       std::size_t reference_bytes, std::size_t exact_reference_bytes) {
+                       std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes) {
   for (std::size_t i = 0; i < input.size(); ++i) check_strides(input[i], input_shapes.at(i));
   for (std::size_t i = 0; i < output.size(); ++i) check_strides(output[i], output_shapes.at(i));
   Footprint result{.input_bytes = bytes_of(input, input_shapes), .output_bytes = bytes_of(output, output_shapes)};
-  for (Shape const& shape : output_shapes) {
-    result.reference_bytes += wide_count_of(shape) * static_cast<double>(reference_bytes);
-    result.exact_reference_bytes += wide_count_of(shape) * static_cast<double>(exact_reference_bytes);
-  }
   result.output_shapes = std::move(output_shapes);
   return result;
 }
@@ -174,6 +170,9 @@ void cut_rows(ExpectedField& field, ranks::Block rows) {
   for (auto const bound : expected_bounds) cut(field.*bound);
   if (field.narrow != nullptr) {
     field.narrow = std::shared_ptr<float const[]>(field.narrow, field.narrow.get() + rows.begin * of_row);
+  }
+  if (field.compact != nullptr) {
+    field.compact = std::shared_ptr<CompactElement const[]>(field.compact, field.compact.get() + rows.begin * of_row);
   }
   field.shape.front() = rows.size();
 }
@@ -222,6 +221,7 @@ std::vector<HostField> UntypedCase::own_part(std::vector<HostField> fields) cons
 void UntypedCase::release_device_input() {
   on_device_.clear();
   kept_.clear();
+  buffers_ = {};
 }
 
 std::vector<ranks::Box> UntypedCase::output_boxes() const { return own_boxes(whole_output(), output_splits()); }
@@ -312,17 +312,27 @@ void UntypedRun::renew() {
   }
   stage();
 }
-std::vector<HostField> UntypedRun::fetch() {
-  complete();
+std::vector<std::string> UntypedRun::written_names() const {
   std::vector<std::string> names;
   for (WrittenField const& one : outputs()) names.push_back(one.field);
-  return memory_->fetch(case_.buffers(), names);
+  return names;
+}
+std::vector<HostField> UntypedRun::fetch() {
+  complete();
+  return memory_->fetch(case_.buffers(), written_names());
+}
+std::vector<HostField> UntypedRun::results() {
+  complete();
+  bool const is_readable = is_host_space(std::string(space_));
+  return is_readable ? memory_->in_place(written_names()) : memory_->fetch(case_.buffers(), written_names());
 }
 std::vector<HostField> UntypedRun::fetch_sample(Choose const& choose) {
   complete();
   return memory_->fetch_sample(choose);
 }
 bool UntypedRun::keep() {
+  // A copy would need as much host memory as the output, and saves little where results are read in place.
+  if (is_host_space(std::string(space_))) return false;
   complete();
   return memory_->keep(kept_);
 }

@@ -4,15 +4,18 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include <tessera/core/host_threads.hpp>
 #include <tessera/ranks/part.hpp>
+#include <tessera/verify/compact.hpp>
 
 namespace tessera {
 
@@ -37,11 +40,14 @@ class Joined {
   void allocate() {
     lacks_ = false;
     std::vector<std::vector<double>*> empty;
-    if (!needs_wide_) {
+    narrow_ = nullptr;
+    compact_ = nullptr;
+    if (needs_wide_) {
+      if (all_.value.empty()) empty.push_back(&all_.value);
+    } else if (needs_compact_) {
+      compact_ = std::shared_ptr<CompactElement[]>(new CompactElement[count_]);
+    } else {
       narrow_ = std::shared_ptr<float[]>(new float[count_]);
-    } else if (all_.value.empty()) {
-      narrow_ = nullptr;
-      empty.push_back(&all_.value);
     }
     for (std::size_t b = 0; b < bounds.size(); ++b) {
       if (needs_[b] && (all_.*bounds[b]).empty()) empty.push_back(&(all_.*bounds[b]));
@@ -62,9 +68,22 @@ class Joined {
       std::vector<double> const& numbers = part.*bounds[b];
       // Zeros say nothing in a scale or an offset; in the others they say more than nothing does.
       has[b] = b < 2 ? has_other_than_zero(numbers) : !numbers.empty();
-      if (has[b] && (all_.*bounds[b]).empty()) lack(needs_[b]);
     }
-    if (narrow_ != nullptr && !put_narrow(begin, part.value, has)) lack(needs_wide_);
+    // Fields of floats with scales or offsets, and no other bounds, are compact until an element does not fit.
+    bool const may_be_compact = dtype_ == DType::float32 && all_.value.empty() && !needs_wide_ &&
+                                std::none_of(has.begin() + 2, has.end(), std::identity());
+    if (compact_ != nullptr || (may_be_compact && (has[0] || has[1]))) {
+      if (compact_ == nullptr) {
+        lack(needs_compact_);
+      } else if (!may_be_compact || !put_compact(begin, part)) {
+        lack(needs_wide_);
+      }
+    } else {
+      for (std::size_t b = 0; b < bounds.size(); ++b) {
+        if (has[b] && (all_.*bounds[b]).empty()) lack(needs_[b]);
+      }
+      if (narrow_ != nullptr && !put_narrow(begin, part.value, has)) lack(needs_wide_);
+    }
     if (!all_.value.empty()) std::ranges::copy(part.value, all_.value.begin() + static_cast<std::ptrdiff_t>(begin));
     if (lacks_) return false;
     for (std::size_t b = 0; b < bounds.size(); ++b) {
@@ -97,6 +116,7 @@ class Joined {
     all_.exact = exact_;
     all_.grid = grid_;
     all_.narrow = std::move(narrow_);
+    all_.compact = std::move(compact_);
     return std::move(all_);
   }
 
@@ -117,12 +137,26 @@ class Joined {
     return true;
   }
 
+  // False if an element does not fit.
+  bool put_compact(std::size_t begin, ExpectedField const& part) {
+    CompactElement* const to = compact_.get() + begin;
+    for (std::size_t i = 0; i < part.value.size(); ++i) {
+      std::optional<CompactElement> const element =
+          compacted({part.value[i], part.scale.empty() ? 0 : part.scale[i], part.offset.empty() ? 0 : part.offset[i]});
+      if (!element) return false;
+      to[i] = *element;
+    }
+    return true;
+  }
+
   DType dtype_;
   std::size_t of_row_;
   std::size_t count_;
   ExpectedField all_;
   std::shared_ptr<float[]> narrow_;
+  std::shared_ptr<CompactElement[]> compact_;
   std::atomic<bool> needs_wide_ = false;
+  std::atomic<bool> needs_compact_ = false;
   std::array<std::atomic<bool>, bounds.size()> needs_{};
   std::atomic<bool> lacks_ = false;
   std::atomic<bool> rounded_sums_ = false;

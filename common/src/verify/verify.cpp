@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/verify/compact.hpp>
 
 namespace tessera {
 
@@ -102,23 +103,50 @@ void merge(Verdict& all, Verdict const& later) {
   all.seen.merge(later.seen);
 }
 
-/// Compares elements begin .. end - 1. `scale` may be null: exact everywhere. `offset` may be null: no offset.
-template <class T, class Value>
-Verdict compare(Value const* expected, double const* scale, double const* offset, T const* actual,
-                Tolerance const& tolerance, std::size_t begin, std::size_t end) {
+/// The elements of a reference as arrays. `scale` may be null: exact everywhere. `offset` may be null: no offset.
+template <class Value>
+struct Arrays {
+  Value const* value;
+  double const* scale;
+  double const* offset;
+
+  WholeElement operator()(std::size_t i) const {
+    return {.value = static_cast<double>(value[i]),
+            .scale = scale == nullptr ? 0 : scale[i],
+            .offset = offset == nullptr ? 0 : offset[i]};
+  }
+};
+
+/// Compact elements of a reference. `value` may be null: the elements' own values.
+template <class Value>
+struct CompactElements {
+  CompactElement const* elements;
+  Value const* value;
+  bool exact;
+
+  WholeElement operator()(std::size_t i) const {
+    WholeElement element = expanded(elements[i]);
+    if (value != nullptr) element.value = static_cast<double>(value[i]);
+    if (exact) element.scale = 0;
+    return element;
+  }
+};
+
+/// Compares elements begin .. end - 1 with `expected(i)`.
+template <class T, class Expected>
+Verdict compare(Expected const& expected, T const* actual, Tolerance const& tolerance, std::size_t begin,
+                std::size_t end) {
   Verdict verdict;
   Coverage& seen = verdict.seen;
   seen.count = end - begin;
   for (std::size_t i = begin; i < end; ++i) {
-    double const element_scale = scale == nullptr ? 0 : scale[i];
-    double const element_offset = offset == nullptr ? 0 : offset[i];
-    if (element_scale == infinity || element_offset == infinity) {
+    auto const [wanted, scale, offset] = expected(i);
+    if (scale == infinity || offset == infinity) {
       ++seen.unchecked;
       continue;
     }
-    auto const wanted = static_cast<double>(expected[i]);
     auto const found = static_cast<double>(actual[i]);
-    Error const error = error_of<T>(wanted, element_scale, element_offset, found, tolerance);
+    Error const error = error_of<T>(wanted, scale, offset, found, tolerance);
     if (!(error.size <= error.bound)) {  // so that NaN fails
       if (verdict.wrong == 0) {
         verdict.first_wrong = i;
@@ -136,7 +164,7 @@ Verdict compare(Value const* expected, double const* scale, double const* offset
     double const magnitude = std::abs(wanted);
     if (magnitude < infinity) {
       seen.squares += magnitude * magnitude;
-      double const of_terms = std::max(magnitude, element_scale);
+      double const of_terms = std::max(magnitude, scale);
       seen.term_squares += of_terms * of_terms;
       seen.largest = std::max(seen.largest, magnitude);
       ++seen.finite;
@@ -165,12 +193,11 @@ std::string two_digits(double value) {
 constexpr std::size_t compared_at_once = std::size_t{1} << 18;
 
 /// compare() of `count` elements on all cores, with the result of a serial loop.
-template <class T, class Value>
-Verdict compare_all(Value const* expected, double const* scale, double const* offset, T const* actual,
-                    Tolerance const& tolerance, std::size_t count) {
+template <class T, class Expected>
+Verdict compare_all(Expected const& expected, T const* actual, Tolerance const& tolerance, std::size_t count) {
   std::vector<Verdict> parts(blocks_in(count, compared_at_once));
   for_blocks(count, compared_at_once, [&](std::size_t block, std::size_t begin, std::size_t end) {
-    parts[block] = compare(expected, scale, offset, actual, tolerance, begin, end);
+    parts[block] = compare(expected, actual, tolerance, begin, end);
   });
   Verdict all;
   for (Verdict const& part : parts) merge(all, part);
@@ -242,6 +269,7 @@ std::vector<double> with_spread(Bounds const& bounds, double factor) {
   return offset;
 }
 
+/// `expected` may be null if the reference is compact: the reference's own values.
 template <class T, class Value>
 Verdict compare_fields(Value const* expected, ExpectedField const& reference, HostField const& actual,
                        Chain const& chain, double half_ulps, std::string const& source, std::size_t written) {
@@ -266,10 +294,18 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
     }
   }
   std::vector<double> const& offset = spread.empty() ? bounds.offset : spread;
-  bool const exact = bounds.scale.empty() || (reference.exact && !chain.reduced.rounds_data);
-  Verdict verdict =
-      compare_all(expected, exact ? nullptr : bounds.scale.data(), offset.empty() ? nullptr : offset.data(),
-                  static_cast<T const*>(actual.data.get()), tolerance, count);
+  auto const* const data = static_cast<T const*>(actual.data.get());
+  Verdict verdict;
+  if (reference.compact != nullptr) {
+    bool const is_equal = reference.exact && !chain.reduced.rounds_data;
+    tolerance.half_ulps *= compact_half_ulps;
+    verdict = compare_all(CompactElements{reference.compact.get(), expected, is_equal}, data, tolerance, count);
+  } else {
+    bool const is_equal = bounds.scale.empty() || (reference.exact && !chain.reduced.rounds_data);
+    verdict = compare_all(
+        Arrays{expected, is_equal ? nullptr : bounds.scale.data(), offset.empty() ? nullptr : offset.data()}, data,
+        tolerance, count);
+  }
   if (!verdict.passed) verdict.message = describe(verdict, actual, source);
   return verdict;
 }
@@ -312,6 +348,7 @@ Verdict failed(std::string message) {
 
 /// True if the reference has bounds for `count` elements, or no bounds at all (exact, no offset).
 bool has_bounds_for(ExpectedField const& reference, std::size_t count, Chain const& chain) {
+  if (reference.compact != nullptr) return !chain.reduced.bfloat16_factors;
   auto const [scale, offset, spread] = bounds_for(chain, reference);
   // Missing bounds for bfloat16 do not mean exact.
   return (scale.empty() || scale.size() == count) && (spread.empty() || spread.size() == scale.size()) &&
@@ -387,8 +424,10 @@ double growth_of(double steps, double unit, bool statistical) {
 Verdict verify(ExpectedField const& expected, HostField const& actual, Chain const& chain, std::size_t written) {
   std::string const difference = mismatch(expected.name, expected.shape, actual);
   if (!difference.empty()) return failed(difference);
+  bool const compact = expected.compact != nullptr;
   bool const narrow = expected.narrow != nullptr;
-  if ((!narrow && expected.value.size() != actual.count()) || !has_bounds_for(expected, actual.count(), chain)) {
+  if ((!narrow && !compact && expected.value.size() != actual.count()) ||
+      !has_bounds_for(expected, actual.count(), chain)) {
     return failed(expected.name + ": the reference holds " + std::to_string(expected.value.size()) + " values, " +
                   sizes_of_bounds(expected, chain) + " for shape " + to_string(expected.shape));
   }
@@ -396,8 +435,10 @@ Verdict verify(ExpectedField const& expected, HostField const& actual, Chain con
     auto const compared_with = [&](auto const* values) {
       return compare_fields<T>(values, expected, actual, chain, 1, "expected", written);
     };
-    return with_rest_untouched<T>(narrow ? compared_with(expected.narrow.get()) : compared_with(expected.value.data()),
-                                  actual, written);
+    Verdict verdict = compact  ? compared_with(static_cast<float const*>(nullptr))
+                      : narrow ? compared_with(expected.narrow.get())
+                               : compared_with(expected.value.data());
+    return with_rest_untouched<T>(std::move(verdict), actual, written);
   });
 }
 

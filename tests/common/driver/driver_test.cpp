@@ -195,7 +195,7 @@ TEST_F(Driver, cases_prepared_side_by_side_keep_their_order) {
 // Cases prepared together are in memory together, but only one of them has results at a time.
 TEST_F(Driver, a_group_has_room_for_the_results_of_one_case) {
   if (host_threads() < 2) GTEST_SKIP() << "one processor: a case at a time";
-  // A case of n elements holds 4 n bytes of input and 16 n bytes of reference; its results take 8 n bytes.
+  // A case of n elements holds 4 n bytes of input and 16 n bytes of reference; its result takes 4 n bytes.
   auto const order = [&](double free_bytes) {
     std::string events;
     machine().host_bytes = free_bytes;
@@ -207,8 +207,8 @@ TEST_F(Driver, a_group_has_room_for_the_results_of_one_case) {
     fake::hooks().clear();
     return events;
   };
-  EXPECT_EQ(order(1.5 * 47980 + 1), "ggl");
-  EXPECT_EQ(order(1.5 * 47980), "glgl");
+  EXPECT_EQ(order(1.5 * 43980 + 1), "ggl");
+  EXPECT_EQ(order(1.5 * 43980), "glgl");
 }
 
 TEST_F(Driver, noise_is_marked_wherever_a_time_stands) {
@@ -650,7 +650,7 @@ TEST_F(Driver, memory_is_checked_before_anything_is_allocated) {
   expect_mistake(run({"good"}, {"--size", "8,2^60"}),
                  "not enough memory for size 1152921504606846976 of fake in float");
   EXPECT_EQ(counts().cases, 0);
-  machine().host_bytes = 100 * (4 + 16 + 8 + 8) - 1;
+  machine().host_bytes = 100 * (4 + 16 + 4) - 1;
   expect_mistake(run({"good"}, {"--size", "100"}), "choose a smaller --size");
   machine().host_bytes += 1;
   EXPECT_EQ(run({"good"}, {"--size", "100"}).code, 0);
@@ -667,11 +667,10 @@ TEST_F(Driver, device_memory_is_checked_too) {
 TEST_F(Driver, memory_needs) {
   MemoryNeed const need = memory_need({100, 10, 48}, false);
   EXPECT_EQ(need.held, 100 + 48);
-  EXPECT_EQ(need.host, 100 + 48 + 20);
-  EXPECT_EQ(need.row, 20);
+  EXPECT_EQ(need.host, 100 + 48 + 10);
   EXPECT_EQ(need.device, 120);
   EXPECT_EQ(memory_need({100, 10, 48}, true).held, 100 + 48 + 10);
-  EXPECT_EQ(memory_need({100, 10, 48}, true).host, 100 + 48 + 30);
+  EXPECT_EQ(memory_need({100, 10, 48}, true).host, 100 + 48 + 20);
 }
 
 TEST_F(Driver, control_groups_up_to_the_root_count) {
@@ -1601,8 +1600,8 @@ TEST_F(Driver, much_memory_is_said_before_the_run) {
   Result const large = run({"good"}, {"--size", "1,2^28"});
   Result const small = run({"good"}, {"--size", "1,2^20"});
   fake::hooks().clear();
-  // For n elements: 4 n bytes of input, 16 n of reference, two results of 4 n, and the same again for the row.
-  EXPECT_TRUE(has(large.err, "size 268435456 of fake in float takes up to 9.0 GiB of host memory (93.1 GiB are free)"));
+  // For n elements: 4 n bytes of input, 16 n of reference, 4 n of results.
+  EXPECT_TRUE(has(large.err, "size 268435456 of fake in float takes up to 6.0 GiB of host memory (93.1 GiB are free)"));
   EXPECT_FALSE(has(small.err, "of host memory")) << small.err;
 }
 

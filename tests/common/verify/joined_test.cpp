@@ -39,15 +39,25 @@ ReferenceOfRows reference_of(Number value, Number scale, Number offset) {
 }
 
 std::uint64_t bits(double number) { return std::bit_cast<std::uint64_t>(number); }
+std::uint64_t bits_of(CompactElement const& element) { return std::bit_cast<std::uint64_t>(element); }
 
-void expect_whole(ExpectedField const& joined, Number value, Number scale, Number offset, bool narrow) {
+enum class Form { narrow, compact, wide };
+
+void expect_whole(ExpectedField const& joined, Number value, Number scale, Number offset, Form form) {
   EXPECT_EQ(joined.name, "y");
   EXPECT_EQ(joined.shape, (Shape{rows, cols}));
   EXPECT_EQ(joined.terms, 17);
-  EXPECT_EQ(joined.narrow != nullptr, narrow);
-  EXPECT_EQ(joined.value.size(), narrow ? 0 : rows * cols);
+  EXPECT_EQ(joined.narrow != nullptr, form == Form::narrow);
+  EXPECT_EQ(joined.compact != nullptr, form == Form::compact);
+  EXPECT_EQ(joined.value.size(), form == Form::wide ? rows * cols : 0);
   for (std::size_t i = 0; i < rows * cols; ++i) {
-    if (narrow) {
+    if (form == Form::compact) {
+      auto const packed = compacted({value(i), scale == nullptr ? 0 : scale(i), offset == nullptr ? 0 : offset(i)});
+      ASSERT_TRUE(packed);
+      ASSERT_EQ(bits_of(*packed), bits_of(joined.compact[i])) << i;
+      continue;
+    }
+    if (form == Form::narrow) {
       ASSERT_EQ(bits(joined.narrow[i]), bits(static_cast<double>(static_cast<float>(value(i))))) << i;
     } else {
       ASSERT_EQ(bits(joined.value[i]), bits(value(i))) << i;
@@ -64,26 +74,28 @@ double not_a_number(std::size_t i) { return i % 7 == 0 ? std::nan("") : -0.0; }
 double zero(std::size_t) { return 0; }
 double one(std::size_t i) { return 1.0 + static_cast<double>(i); }
 double late(std::size_t i) { return i < 2500 ? 0 : one(i); }
+double late_huge(std::size_t i) { return i < 2900 ? no_float(i) : 1e39; }  // has no float
 
 TEST(JoinedReference, HasWhatItsPartsHave) {
   struct Parts {
     Number value;
     Number scale;
     Number offset;
-    bool narrow;
+    Form form;
   };
-  for (Parts const& parts : {Parts{whole_number, nullptr, nullptr, true}, Parts{no_float, nullptr, nullptr, true},
-                             Parts{no_float, zero, zero, true}, Parts{whole_number, one, nullptr, true},
-                             Parts{no_float, one, nullptr, false}, Parts{float_at_first, one, nullptr, false},
-                             Parts{no_float, late, nullptr, false}, Parts{no_float, nullptr, late, false},
-                             Parts{float_at_first, late, late, false}, Parts{not_a_number, late, one, true}}) {
+  for (Parts const& parts :
+       {Parts{whole_number, nullptr, nullptr, Form::narrow}, Parts{no_float, nullptr, nullptr, Form::narrow},
+        Parts{no_float, zero, zero, Form::narrow}, Parts{whole_number, one, nullptr, Form::compact},
+        Parts{no_float, one, nullptr, Form::compact}, Parts{float_at_first, one, nullptr, Form::compact},
+        Parts{no_float, late, nullptr, Form::compact}, Parts{no_float, nullptr, late, Form::compact},
+        Parts{no_float, no_float, late, Form::compact}, Parts{late_huge, one, nullptr, Form::wide},
+        Parts{float_at_first, late, late, Form::wide}, Parts{not_a_number, late, one, Form::wide}}) {
     for (std::size_t const of_part : {std::size_t{1}, std::size_t{7}, std::size_t{500}, rows - 1}) {
       std::vector<ExpectedField> const joined =
           joined_reference(outputs_of(DType::float32), of_part, reference_of(parts.value, parts.scale, parts.offset));
       ASSERT_EQ(joined.size(), 1U);
-      // A value without bounds is rounded to the dtype: only its float is known, but a part with bounds keeps the
-      // double.
-      expect_whole(joined[0], parts.value, parts.scale, parts.offset, parts.narrow);
+      // A value without bounds is rounded to the dtype: only its float is known.
+      expect_whole(joined[0], parts.value, parts.scale, parts.offset, parts.form);
     }
   }
 }
@@ -91,7 +103,7 @@ TEST(JoinedReference, HasWhatItsPartsHave) {
 // A double that is no float is kept unchanged.
 TEST(JoinedReference, DoublesStayDoubles) {
   auto const joined = joined_reference(outputs_of(DType::float64), 10, reference_of(no_float, nullptr, nullptr));
-  expect_whole(joined[0], no_float, nullptr, nullptr, false);
+  expect_whole(joined[0], no_float, nullptr, nullptr, Form::wide);
   EXPECT_TRUE(joined[0].scale.empty());
 }
 

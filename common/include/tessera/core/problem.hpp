@@ -67,8 +67,8 @@ concept Fields = requires(F& fields) {
 ///   reference of a rank's part is then the reference run on its part of the input. With this or `reach` all cores
 ///   compute the reference of some rows at a time (verify/joined.hpp).
 /// - `reference_rows`, optional: the fewest rows of the output that a part of the reference should have.
-/// - `own_parts`, optional: true if the reference moves elements in parts of its own, on all cores (MovedElements of
-///   verify/joined.hpp). Then it is never that of some rows.
+/// - `own_parts`, optional: true if the reference works in parts of its own, on all cores, and keeps its elements as
+///   MovedElements or BoundedElements do (verify/joined.hpp). Then it is never that of some rows.
 /// - `reach(shapes, parameters)`, optional: how many rows of the split inputs beside a row the same row of the output
 ///   needs (ranks::Reach); all outputs must be split. With it each rank runs the reference on its own rows and more
 ///   rows beside them than the reach. It makes or reads these again, and does not use what variants have received. If
@@ -79,8 +79,11 @@ concept Fields = requires(F& fields) {
 /// - `grid(shapes, parameters, ranks)`, where a field has Split::grid: the grid (ranks::Grid) of that many ranks.
 ///   Throws UserError if there is none.
 /// - `reference_doubles`, optional: the most numbers that an element of the reference takes: 1: a value; 2, the
-///   default: also a scale; 3: also an offset. It tells in advance whether a case fits into memory.
+///   default: also a scale; 3: also an offset. It tells in advance whether a case fits into memory. An element of a
+///   large reference of floats in parts takes 4 bytes without bounds and 8 with them (verify/compact.hpp).
 ///   `exact_reference_doubles`, optional: the same for generated exact data, for which no scale is made.
+/// - `bfloat16_bounds`, optional: true if the reference has bounds for factors rounded to bfloat16. It is then not
+///   compact.
 /// - `reference<T>(input)`: the serial oracle. It gives each element's value and the scale of its error; ExpectedField
 ///   (core/types.hpp) says what a scale of 0 or infinity means.
 template <class P, class T>

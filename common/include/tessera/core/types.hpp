@@ -131,6 +131,12 @@ struct HostField {
   [[nodiscard]] std::size_t bytes() const { return count() * size_of(dtype); }
 };
 
+/// Value, scale and offset of an element of a float reference (verify/compact.hpp).
+struct CompactElement {
+  float value;
+  std::uint32_t bounds;
+};
+
 /// The reference of one output field: for each element the value in a wide type and the scale of its error.
 ///
 /// The allowed error of element i is `steps * unit_roundoff * scale[i] + offset[i]` (plus the smallest denormal per
@@ -162,6 +168,9 @@ struct ExpectedField {
   std::vector<double> random_spread = {};
   /// The values after make_narrow() (verify/verify.hpp), in place of `value`.
   std::shared_ptr<float const[]> narrow = {};
+  /// Values, scales and offsets of a large field of floats, in place of `value`, `scale` and `offset`. The other bounds
+  /// are then empty.
+  std::shared_ptr<CompactElement const[]> compact = {};
   /// Number of terms in an element's longest sum; 0: the Problem's terms().
   double terms = 0;
   /// With a scale of 0: whether the values are exact sums that may have more bits than the dtype. Only for 16-bit

@@ -14,12 +14,12 @@
 
 namespace tessera {
 
-/// Bytes that a case needs at its peak, while one row exists.
+/// Bytes that a case needs at its peak, while one row exists. A variant's own temporaries on a host are not included,
+/// because only its Plan knows them.
 struct MemoryNeed {
   double held = 0;    ///< before and between its rows: the input, the reference, the file's /expected
-  double host = 0;    ///< `held` plus two fetched results
-  double row = 0;     ///< of the row: the output, and the same again for the variant's temporaries
-  double device = 0;  ///< that a row needs on a GPU: `row` plus a copy of the input
+  double host = 0;    ///< `held` plus one result: a row's output on a host, or fetched from a GPU
+  double device = 0;  ///< of a GPU: a copy of the input, the output, and the same again for temporaries or a copy of it
 };
 
 [[nodiscard]] MemoryNeed memory_need(Footprint const& footprint, bool has_expected);

@@ -58,6 +58,9 @@ class RowRun {
   /// Copies the fields that the row writes to the host; the other fields have no data. Throws std::runtime_error if a
   /// guard zone was written ("wrote N bytes past ...").
   [[nodiscard]] virtual std::vector<HostField> fetch() = 0;
+  /// The same fields without a copy if the host can read the space's memory. They change with the next launch or
+  /// poison.
+  [[nodiscard]] virtual std::vector<HostField> results() { return fetch(); }
   /// Copies only the elements that `choose` selects in a field of `count` elements: see gather().
   using Choose = std::function<std::vector<Stretch>(std::size_t count)>;
   [[nodiscard]] virtual std::vector<HostField> fetch_sample(Choose const& choose) {
@@ -65,7 +68,8 @@ class RowRun {
     for (HostField& field : fields) field = gather(field, choose(field.count()));
     return fields;
   }
-  /// Keeps a copy of the output in the case, for rows of this space. Returns false if there is no memory for it.
+  /// Keeps a copy of the output in the case, for rows of this space. Returns false if there is no memory for it, and on
+  /// hosts.
   [[nodiscard]] virtual bool keep() { return false; }
   /// True if every bit of the output equals the copy that the case keeps. Throws like fetch().
   [[nodiscard]] virtual bool same_as_kept() { return false; }

@@ -60,6 +60,10 @@ concept Needs = requires(std::vector<Shape> const& shapes, std::vector<ranks::Bo
 template <class Problem>
 concept OwnParts = Problem::own_parts;
 
+/// Its reference has bounds for factors rounded to bfloat16, which no compact element holds.
+template <class Problem>
+concept HasBFloat16Bounds = Problem::bfloat16_bounds;
+
 /// Rows of the output have nothing to do with each other, and the Problem says which rows of the input they need.
 template <class Problem>
 concept RefersToRows = Distributed<Problem> && (RowsApart<Problem> || Reaches<Problem>) && !OwnParts<Problem>;
@@ -447,16 +451,24 @@ template <class Problem, class T>
 [[nodiscard]] Footprint footprint(std::vector<Shape> const& inputs, typename Problem::Parameters const& parameters) {
   (void)grid_of<Problem>(inputs, parameters);  // throws for a grid that does not fit, before any data are made
   std::vector<Shape> const outputs = Problem::output_shapes(inputs, parameters);
-  // Values without a scale become floats (joined_reference) if there is more than one part.
-  std::size_t const of_part = std::is_same_v<T, float> ? rows_of_part<Problem>(inputs, outputs, parameters) : 0;
-  bool narrow = of_part > 0 && outputs.front().front() > of_part;
-  if constexpr (OwnParts<Problem> && std::is_same_v<T, float>) {
-    auto const is_large = [](Shape const& shape) { return count_of(shape) > part_elements(); };
-    narrow = ranks::world().count() == 1 && std::ranges::all_of(outputs, is_large);
+  Footprint result =
+      footprint_of(describe<InputOnHost<Problem, T>>(), inputs, describe<OutputOnHost<Problem, T>>(), outputs);
+  // In parts, a reference of floats takes 4 bytes per element for values and 8 with scales or offsets (joined_reference,
+  // MovedElements, BoundedElements).
+  std::size_t const of_part = rows_of_part<Problem>(inputs, outputs, parameters);
+  auto const is_in_parts = [&](Shape const& output) {
+    if (!std::is_same_v<T, float> || HasBFloat16Bounds<Problem>) return false;
+    if (OwnParts<Problem>) return ranks::world().count() == 1 && count_of(output) > part_elements();
+    return of_part > 0 && output.front() > of_part;
+  };
+  auto const bytes = [&](Shape const& output, int doubles) {
+    if (!is_in_parts(output)) return wide_count_of(output) * doubles * sizeof(double);
+    return wide_count_of(output) * (doubles == 1 ? sizeof(float) : sizeof(CompactElement));
+  };
+  for (Shape const& output : outputs) {
+    result.reference_bytes += bytes(output, reference_doubles<Problem>);
+    result.exact_reference_bytes += bytes(output, exact_reference_doubles<Problem>);
   }
-  auto const bytes = [&](int doubles) { return narrow && doubles == 1 ? sizeof(float) : doubles * sizeof(double); };
-  Footprint result = footprint_of(describe<InputOnHost<Problem, T>>(), inputs, describe<OutputOnHost<Problem, T>>(),
-                                  outputs, bytes(reference_doubles<Problem>), bytes(exact_reference_doubles<Problem>));
   result.work = Problem::work(inputs, parameters, dtype_of<T>);
   if constexpr (Distributed<Problem>) {
     auto const specs = describe<InputOnHost<Problem, T>>();

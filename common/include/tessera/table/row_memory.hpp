@@ -95,6 +95,9 @@ class GuardedFields {
   /// copies all fields. Throws std::runtime_error if a guard byte of any field was written.
   [[nodiscard]] std::vector<HostField> fetch(HostBuffers& buffers, std::vector<std::string> const& names = {}) const;
 
+  /// Returns the same fields where they are, in memory that the host can read. Throws like fetch().
+  [[nodiscard]] std::vector<HostField> in_place(std::vector<std::string> const& names = {}) const;
+
   /// Copies only the elements that `choose` selects in a field of `count` elements: see gather(). Throws like fetch().
   [[nodiscard]] std::vector<HostField> fetch_sample(
       std::function<std::vector<Stretch>(std::size_t count)> const& choose) const;
@@ -109,6 +112,9 @@ class GuardedFields {
 
  private:
   void check_guards() const;
+  // Returns the named fields with the data of field i from `data_of(i)`; without names all fields.
+  template <class DataOf>
+  [[nodiscard]] std::vector<HostField> named(std::vector<std::string> const& names, DataOf const& data_of) const;
   [[nodiscard]] std::size_t bytes(std::size_t field) const;
 
   std::string space_;

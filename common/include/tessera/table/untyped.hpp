@@ -62,11 +62,9 @@ void check_reals(std::vector<ParameterSpec> const& specs, ParameterMap const& ma
 /// Returns the shapes of these fields.
 [[nodiscard]] std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> const& specs);
 
-/// Returns the memory that a case needs. `reference_bytes` is the size of the reference per output element,
-/// `exact_reference_bytes` the same for generated exact data.
+/// Returns the memory that a case needs without its reference. Throws UserError if a field is too large for an address.
 [[nodiscard]] Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> const& input_shapes,
-                                     std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes,
-                                     std::size_t reference_bytes, std::size_t exact_reference_bytes);
+                                     std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes);
 
 /// Returns the number of neighbouring input rows that a reference gets: more than the reach.
 [[nodiscard]] constexpr ranks::Reach wider(ranks::Reach const& reach) {
@@ -153,6 +151,7 @@ class UntypedRun : public RowRun {
   void evict_cache() override;
   void renew() override;
   [[nodiscard]] std::vector<HostField> fetch() override;
+  [[nodiscard]] std::vector<HostField> results() override;
   [[nodiscard]] std::vector<HostField> fetch_sample(Choose const& choose) override;
   [[nodiscard]] bool keep() override;
   [[nodiscard]] bool same_as_kept() override;
@@ -170,6 +169,8 @@ class UntypedRun : public RowRun {
   [[nodiscard]] std::vector<unsigned char*> allocate(UntypedCase const& problem_case);
 
  private:
+  [[nodiscard]] std::vector<std::string> written_names() const;
+
   UntypedCase& case_;
   GuardedFields::Blocks& kept_;  // of the case
   std::string_view space_;

@@ -4,11 +4,13 @@
 /// cores compute parts side by side.
 ///
 /// The whole takes no more memory than comparing needs, as after make_narrow(): values become floats while a part is in
-/// the cache, and there are scales and offsets only if a part has some that are not 0.
+/// the cache, and there are scales and offsets only if a part has some that are not 0. Those of a field of floats are
+/// compact, unless an element does not fit (verify/compact.hpp).
 
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -19,6 +21,7 @@
 
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/block.hpp>
+#include <tessera/verify/compact.hpp>
 #include <tessera/verify/sample.hpp>
 
 namespace tessera {
@@ -71,6 +74,46 @@ class MovedElements {
   static constexpr bool is_float = Floating<T> && !std::is_same_v<T, double>;
   ExpectedField field_;
   std::shared_ptr<float[]> narrow_;
+};
+
+/// A field of values with scales and offsets that are computed in any order: large ones are kept compact if T is float.
+template <class T>
+class BoundedElements {
+ public:
+  BoundedElements(std::string name, Shape shape, bool has_scales) {
+    field_.name = std::move(name);
+    std::size_t const count = count_of(shape);
+    if (std::is_same_v<T, float> && count > part_elements()) {
+      compact_ = std::shared_ptr<CompactElement[]>(new CompactElement[count]);
+    } else {
+      field_.value = zeros(count);
+      field_.offset = zeros(count);
+      if (has_scales) field_.scale = zeros(count);
+    }
+    field_.shape = std::move(shape);
+  }
+
+  /// Every element must be set, with a scale of 0 if there are no scales. Throws std::logic_error if it does not fit.
+  void set(std::size_t i, WholeElement const& element) {
+    if (compact_ != nullptr) {
+      std::optional<CompactElement> const compact = compacted(element);
+      if (!compact) throw std::logic_error("an element of the reference of `" + field_.name + "` cannot be compact");
+      compact_.get()[i] = *compact;
+      return;
+    }
+    field_.value[i] = element.value;
+    field_.offset[i] = element.offset;
+    if (!field_.scale.empty()) field_.scale[i] = element.scale;
+  }
+
+  [[nodiscard]] ExpectedField take() {
+    field_.compact = std::move(compact_);
+    return std::move(field_);
+  }
+
+ private:
+  ExpectedField field_;
+  std::shared_ptr<CompactElement[]> compact_;
 };
 
 /// The reference of these elements of an output field, as gather() has them. Called from several threads.

@@ -1,0 +1,118 @@
+#pragma once
+/// \file
+/// An element of a float reference in 8 bytes instead of 24: value, scale and offset. A large reference would otherwise
+/// take more memory than the case itself.
+///
+/// A result that passes with the whole element also passes with the compact one, and a bound B grows by less than
+/// B / 2^13 + ulp / 16, ulp being that of the value:
+/// - The value is a float and its rest in 64ths of an ulp. It is off by at most 1/32 of its ulp, which
+///   `compact_half_ulps` allows. Rounded to float it is the same float, so that a result that must be equal must be
+///   equal to the same number.
+/// - A scale or an offset keeps 13 bits behind its leading one and is rounded up. Zero and infinity stay.
+/// - A scale that is the magnitude of the value takes no bits. It grows by 2^-24 of itself and by the smallest float.
+///
+/// Elements that do not fit: a scale that is not the magnitude, together with an offset; a value beyond the range of
+/// float that has bounds; a bound that is NaN or negative.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include <tessera/core/types.hpp>
+
+namespace tessera {
+
+/// Half ulps of a compact value that its bound includes: one, as for every value, and what packing may have lost.
+inline constexpr double compact_half_ulps = 1 + 0x1p-4;
+
+/// An element of a reference.
+struct WholeElement {
+  double value = 0;
+  double scale = 0;
+  double offset = 0;
+};
+
+namespace detail {
+
+// The word of a compact element, from its highest bit on: 2 bits for its kind, 6 for the rest, 24 for a bound.
+enum class CompactKind : std::uint32_t { offset = 0, offset_and_magnitude = 1, scale = 2 };
+inline constexpr int bits_of_bound = 24;
+inline constexpr int dropped_bits = 63 - bits_of_bound;  // of a double without its sign
+
+// The next larger number that 24 bits hold: of a double they are the exponent and 13 bits of the fraction.
+[[nodiscard]] inline std::uint32_t rounded_up(double bound) {
+  std::uint64_t const bits = std::bit_cast<std::uint64_t>(std::abs(bound));
+  return static_cast<std::uint32_t>((bits + ((std::uint64_t{1} << dropped_bits) - 1)) >> dropped_bits);
+}
+
+// 1/64 of the distance from a float to the next larger magnitude is 2^exponent.
+[[nodiscard]] inline int exponent_of_rest(float value) {
+  auto const biased = static_cast<int>(std::bit_cast<std::uint32_t>(value) >> 23 & 0xFF);
+  return std::max(biased, 1) - 127 - 23 - 6;
+}
+[[nodiscard]] inline double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+}
+
+}  // namespace detail
+
+/// Returns the element in compact form, or nothing if it does not fit.
+[[nodiscard]] inline std::optional<CompactElement> compacted(WholeElement const& whole) {
+  using detail::CompactKind;
+  auto const value = static_cast<float>(whole.value);
+  if (!(whole.scale >= 0) || !(whole.offset >= 0)) return std::nullopt;
+  bool const exact = whole.scale == 0 && whole.offset == 0;
+  bool const unchecked = std::isinf(whole.scale) || std::isinf(whole.offset);
+  if (std::isinf(value) && !std::isinf(whole.value) && !exact && !unchecked) return std::nullopt;
+
+  CompactKind kind = CompactKind::offset;
+  double bound = whole.offset;
+  if (whole.scale > 0 && whole.scale == std::abs(whole.value)) {
+    kind = CompactKind::offset_and_magnitude;
+  } else if (whole.scale > 0) {
+    if (whole.offset > 0 && !std::isinf(whole.scale)) return std::nullopt;
+    kind = CompactKind::scale;
+    bound = whole.scale;
+  }
+  int rest = 0;
+  if (std::isfinite(value)) {
+    // The difference of a double and its float is exact.
+    double const lost = std::abs(whole.value) - std::abs(static_cast<double>(value));
+    // At most 31: half an ulp more could be rounded to the next float.
+    double const units = lost * detail::power_of_two(-detail::exponent_of_rest(value));
+    rest = std::clamp(static_cast<int>(units + (units < 0 ? -0.5 : 0.5)), -31, 31);
+    // A value below a power of two stays below it, where an ulp is half as large.
+    if (rest == 0 && lost < 0) rest = -1;
+  }
+  return CompactElement{value, static_cast<std::uint32_t>(kind) << 30 |
+                                   (static_cast<std::uint32_t>(rest + 32) << detail::bits_of_bound) |
+                                   detail::rounded_up(bound)};
+}
+
+/// Returns the element that a compact element stands for.
+[[nodiscard]] inline WholeElement expanded(CompactElement const& compact) {
+  using detail::CompactKind;
+  auto const kind = static_cast<CompactKind>(compact.bounds >> 30);
+  int const rest = static_cast<int>(compact.bounds >> detail::bits_of_bound & 0x3F) - 32;
+  double const bound = std::bit_cast<double>(std::uint64_t{compact.bounds & 0xFF'FFFFU} << detail::dropped_bits);
+  auto const nearest = static_cast<double>(compact.value);
+  double const magnitude = std::abs(nearest) + rest * detail::power_of_two(detail::exponent_of_rest(compact.value));
+  WholeElement result{.value = std::copysign(magnitude, nearest), .offset = kind == CompactKind::scale ? 0 : bound};
+  if (kind == CompactKind::scale) result.scale = bound;
+  if (kind == CompactKind::offset_and_magnitude) {
+    result.scale = magnitude * (1 + 0x1p-24) + static_cast<double>(std::numeric_limits<float>::denorm_min());
+  }
+  return result;
+}
+
+/// Returns an element's value, in whatever form the field has it.
+[[nodiscard]] inline double value_at(ExpectedField const& field, std::size_t i) {
+  if (field.compact != nullptr) return expanded(field.compact[i]).value;
+  return field.narrow != nullptr ? static_cast<double>(field.narrow[i]) : field.value.at(i);
+}
+
+}  // namespace tessera
