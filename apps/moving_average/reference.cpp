@@ -49,12 +49,12 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
     std::size_t const to_end = segment == 0 ? n - i : std::min(n - i, segment - (first + i) % segment);
     std::size_t const present = std::min<std::size_t>(3, to_end);
     verify::ExactSum sum;
-    verify::SumProof proof;
+    verify::Grid grid;
     double magnitude = 0;
     for (std::size_t j = i; j < i + present; ++j) {
       auto const value = static_cast<double>(input.in(j));
       sum.add(value);
-      proof.add(value);
+      grid.add(value);
       if (std::isfinite(value)) magnitude += std::abs(value);
     }
     auto const count = static_cast<double>(present);
@@ -69,7 +69,7 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
     }
     out.value[i] = mean;
     if (present == 1) return;
-    if (Floating<T> && proof.holds<A>() && (mean == 0 || std::abs(mean) >= safe_from_underflow)) {
+    if (Floating<T> && grid.holds<A>(magnitude) && (mean == 0 || std::abs(mean) >= safe_from_underflow)) {
       out.offset[i] = present == 3 ? (2 + unit) * unit * std::abs(mean) : 0;
       return;
     }

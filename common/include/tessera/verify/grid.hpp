@@ -5,8 +5,8 @@
 /// If all terms are multiples of a power of two g, the grid, so are their sums. Let p be the number of bits of a dtype
 /// (24 for float, 53 for double). A multiple of g with a magnitude of at most 2^p * g is a number of the dtype, so that
 /// this sum is not rounded.
-/// - SumProof: if the sum of the magnitudes is at most 2^p * g, so is the sum of any subset of the terms. Then no
-///   addition in any order rounds, whether or not it is fused with an exact product.
+/// - Sums (SumOracle in sum_oracle.hpp): if the sum of the magnitudes is at most 2^p * g, so is the sum of any subset of
+///   the terms. Then no addition in any order rounds, whether or not it is fused with an exact product.
 /// - ScanProof: the sum of a contiguous range of terms is the difference of two prefixes. If the largest prefix is at
 ///   most 2^p * g above the smallest, no addition of two neighbouring ranges rounds. Then a scan is exact in any
 ///   association.
@@ -137,25 +137,6 @@ template <class T>
     return static_cast<double>(static_cast<Arithmetic<T>>(product)) == product;
   }
 }
-
-/// Proof for sums of terms in any order.
-class SumProof {
- public:
-  /// Adds a term, or a product of two numbers that is exact in double.
-  void add(double term) {
-    grid_.add(term);
-    magnitude_ += std::abs(term);
-  }
-
-  template <class T>
-  [[nodiscard]] bool holds() const {
-    return grid_.holds<T>(magnitude_);
-  }
-
- private:
-  Grid grid_;
-  double magnitude_ = 0;
-};
 
 /// Proof for scans: sums of contiguous ranges in any association. It covers all segments together.
 class ScanProof {
