@@ -48,15 +48,16 @@ std::vector<ExpectedField> DivideByMean::reference(Input<T, Kokkos::HostSpace> c
   out.offset.resize(rows * cols);
   auto const one_row = [&](std::size_t r) {
     verify::ExactSum sum;
-    verify::SumProof proof;
+    verify::Grid grid;
     double magnitude = 0;
     for (std::size_t c = 0; c < cols; ++c) {
       auto const element = static_cast<double>(input.a(r, c));
       sum.add(element);
-      proof.add(element);
+      grid.add(element);
       magnitude += std::abs(element);
     }
     double const total = sum.value();
+    bool const exact_sum = grid.template holds<A>(magnitude);
     long double mean = total;
     if (std::isfinite(total) && std::isfinite(magnitude)) {
       sum.add(-total);  // leaves what the sum in double has lost
@@ -67,7 +68,7 @@ std::vector<ExpectedField> DivideByMean::reference(Input<T, Kokkos::HostSpace> c
     }
     auto const size = static_cast<double>(std::abs(mean));
     bool const finite = std::isfinite(size);
-    bool const exact = proof.template holds<A>() && (size == 0 || size >= 2 * smallest_normal);
+    bool const exact = exact_sum && (size == 0 || size >= 2 * smallest_normal);
     double const cancelled = magnitude / size;
     double const wrong = growth * cancelled + smallest / size;
     for (std::size_t c = 0; c < cols; ++c) {
