@@ -68,14 +68,15 @@ std::vector<ExpectedField> DivideByMean::reference(Input<T, Kokkos::HostSpace> c
     }
     auto const size = static_cast<double>(std::abs(mean));
     bool const finite = std::isfinite(size);
-    bool const exact = exact_sum && (size == 0 || size >= 2 * smallest_normal);
+    bool const zero = mean == 0;  // not `size`: a double may not hold the mean of denormals
+    bool const exact = exact_sum && (zero || size >= 2 * smallest_normal);
     double const cancelled = magnitude / size;
     double const wrong = growth * cancelled + smallest / size;
     for (std::size_t c = 0; c < cols; ++c) {
       std::size_t const i = r * cols + c;
       out.value[i] = static_cast<double>(static_cast<long double>(input.a(r, c)) / mean);
       double const quotient = std::abs(out.value[i]);
-      if (!finite || (exact && size == 0)) continue;  // NaN, infinities and zeros, whatever is rounded
+      if (!finite || (exact && zero)) continue;  // NaN, infinities and zeros, whatever is rounded
       if (exact) {
         out.offset[i] = quotient * (exact_steps * unit / (1 - exact_steps * unit));
       } else if (!(wrong < 0.5)) {
