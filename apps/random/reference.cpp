@@ -2,8 +2,8 @@
 /// The serial oracle of random: the round functions as the paper has them, one element at a time, and the mapping of
 /// words to elements as collective/random.hpp documents it. It shares no code with the variants.
 ///
-/// Error bounds. Bits, integers and uniform numbers are exact. A normal number is r cos(a) or r sin(a), computed here in
-/// double (for float) or long double: at most ((1 + u)^9 - 1) r, see collective/random.hpp.
+/// Error bounds. Bits, integers and uniform numbers are exact. A normal number is r cos(a) or r sin(a), computed here
+/// in double (for float) or long double: at most ((1 + u)^9 - 1) r, see collective/random.hpp.
 
 #include <array>
 #include <cmath>

@@ -97,7 +97,7 @@ template <class P>
   return spec;
 }
 
-/// Parameters that the options of every run give (GivenBy). A Problem without input fields needs the first and the last.
+/// Parameters that the options of every run give (GivenBy). A Problem without input fields needs count and dtype.
 [[nodiscard]] inline ParameterSpec given_parameter(std::string name, std::string help, GivenBy given_by) {
   return {.name = std::move(name), .help = std::move(help), .given_by = given_by};
 }

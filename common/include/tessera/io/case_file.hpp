@@ -53,10 +53,10 @@ class CaseFile final : public FieldSource {
   /// other apps, or if no such attribute names a dtype.
   [[nodiscard]] std::optional<DType> stated_dtype(App const& app) const;
 
-  /// Returns the dtype of the run: the stated dtype if the app has no input fields, otherwise the dtype for which every input field in the file has the dtype that
-  /// `app.input_fields(dtype)` requests. Only dtypes of the app's rows are considered (all dtypes, if it has no rows).
-  /// Throws UserError for a missing dataset, and for dtypes that fit no run; the message says what was found and what
-  /// the app reads.
+  /// Returns the dtype of the run: the dtype for which every input field in the file has the dtype that
+  /// `app.input_fields(dtype)` requests; the stated dtype if the app has no input fields. Only dtypes of the app's rows
+  /// are considered (all dtypes, if it has no rows). Throws UserError for a missing dataset, and for dtypes that fit no
+  /// run; the message says what was found and what the app reads.
   [[nodiscard]] DType run_dtype(App const& app) const;
 
   /// Returns the attributes of /input that are parameters, without those that the file lacks. An integer is accepted
