@@ -8,7 +8,6 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -140,11 +139,11 @@ class Joined {
   // False if an element does not fit.
   bool put_compact(std::size_t begin, ExpectedField const& part) {
     CompactElement* const to = compact_.get() + begin;
+    double const* const scale = part.scale.empty() ? nullptr : part.scale.data();
+    double const* const offset = part.offset.empty() ? nullptr : part.offset.data();
     for (std::size_t i = 0; i < part.value.size(); ++i) {
-      std::optional<CompactElement> const element =
-          compacted({part.value[i], part.scale.empty() ? 0 : part.scale[i], part.offset.empty() ? 0 : part.offset[i]});
-      if (!element) return false;
-      to[i] = *element;
+      double const own_scale = scale == nullptr ? 0 : scale[i];
+      if (!compact({part.value[i], own_scale, offset == nullptr ? 0 : offset[i]}, to[i])) return false;
     }
     return true;
   }

@@ -453,8 +453,8 @@ template <class Problem, class T>
   std::vector<Shape> const outputs = Problem::output_shapes(inputs, parameters);
   Footprint result =
       footprint_of(describe<InputOnHost<Problem, T>>(), inputs, describe<OutputOnHost<Problem, T>>(), outputs);
-  // In parts, a reference of floats takes 4 bytes per element for values and 8 with scales or offsets (joined_reference,
-  // MovedElements, BoundedElements).
+  // In parts, a reference of floats takes 4 bytes per element for values and 8 with scales or offsets
+  // (joined_reference, MovedElements, BoundedElements).
   std::size_t const of_part = rows_of_part<Problem>(inputs, outputs, parameters);
   auto const is_in_parts = [&](Shape const& output) {
     if (!std::is_same_v<T, float> || HasBFloat16Bounds<Problem>) return false;

@@ -60,44 +60,50 @@ inline constexpr int dropped_bits = 63 - bits_of_bound;  // of a double without 
 
 }  // namespace detail
 
-/// Returns the element in compact form, or nothing if it does not fit.
-[[nodiscard]] inline std::optional<CompactElement> compacted(WholeElement const& whole) {
+/// Writes the element in compact form. Returns false if it does not fit.
+[[nodiscard]] inline bool compact(WholeElement const& whole, CompactElement& to) {
   using detail::CompactKind;
   auto const value = static_cast<float>(whole.value);
-  if (!(whole.scale >= 0) || !(whole.offset >= 0)) return std::nullopt;
+  if (!(whole.scale >= 0) || !(whole.offset >= 0)) return false;
   bool const exact = whole.scale == 0 && whole.offset == 0;
   bool const unchecked = std::isinf(whole.scale) || std::isinf(whole.offset);
-  if (std::isinf(value) && !std::isinf(whole.value) && !exact && !unchecked) return std::nullopt;
+  if (std::isinf(value) && !std::isinf(whole.value) && !exact && !unchecked) return false;
 
   CompactKind kind = CompactKind::offset;
   double bound = whole.offset;
   if (whole.scale > 0 && whole.scale == std::abs(whole.value)) {
     kind = CompactKind::offset_and_magnitude;
   } else if (whole.scale > 0) {
-    if (whole.offset > 0 && !std::isinf(whole.scale)) return std::nullopt;
+    if (whole.offset > 0 && !std::isinf(whole.scale)) return false;
     kind = CompactKind::scale;
     bound = whole.scale;
   }
-  int rest = 0;
+  std::uint32_t rest = 0;
   if (std::isfinite(value)) {
-    // The difference of a double and its float is exact.
+    // The difference of a double and its float is exact. It is rounded down, so that a value below a power of two,
+    // where ulps are half as large, stays below it; but not to -32, because that could be rounded to another float.
+    // Adding 3 2^51 rounds to a whole number, which then stands in the lowest bits: without a jump.
     double const lost = std::abs(whole.value) - std::abs(static_cast<double>(value));
-    // At most 31: half an ulp more could be rounded to the next float.
-    double const units = lost * detail::power_of_two(-detail::exponent_of_rest(value));
-    rest = std::clamp(static_cast<int>(units + (units < 0 ? -0.5 : 0.5)), -31, 31);
-    // A value below a power of two stays below it, where an ulp is half as large.
-    if (rest == 0 && lost < 0) rest = -1;
+    double const units = std::max(lost * detail::power_of_two(-detail::exponent_of_rest(value)), -30.5);
+    rest = std::bit_cast<std::uint64_t>(units - 0.5 + 0x1.8p52) & 0x3F;
   }
-  return CompactElement{value, static_cast<std::uint32_t>(kind) << 30 |
-                                   (static_cast<std::uint32_t>(rest + 32) << detail::bits_of_bound) |
-                                   detail::rounded_up(bound)};
+  to.value = value;
+  to.bounds = static_cast<std::uint32_t>(kind) << 30 | rest << detail::bits_of_bound | detail::rounded_up(bound);
+  return true;
+}
+
+/// Returns the same, or nothing if it does not fit. Slower: an optional element is stored and read again.
+[[nodiscard]] inline std::optional<CompactElement> compacted(WholeElement const& whole) {
+  CompactElement element{};
+  return compact(whole, element) ? std::optional(element) : std::nullopt;
 }
 
 /// Returns the element that a compact element stands for.
 [[nodiscard]] inline WholeElement expanded(CompactElement const& compact) {
   using detail::CompactKind;
   auto const kind = static_cast<CompactKind>(compact.bounds >> 30);
-  int const rest = static_cast<int>(compact.bounds >> detail::bits_of_bound & 0x3F) - 32;
+  // -31 to 32, modulo 64.
+  int const rest = static_cast<int>(((compact.bounds >> detail::bits_of_bound) + 31) & 0x3F) - 31;
   double const bound = std::bit_cast<double>(std::uint64_t{compact.bounds & 0xFF'FFFFU} << detail::dropped_bits);
   auto const nearest = static_cast<double>(compact.value);
   double const magnitude = std::abs(nearest) + rest * detail::power_of_two(detail::exponent_of_rest(compact.value));

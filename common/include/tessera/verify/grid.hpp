@@ -5,8 +5,8 @@
 /// If all terms are multiples of a power of two g, the grid, so are their sums. Let p be the number of bits of a dtype
 /// (24 for float, 53 for double). A multiple of g with a magnitude of at most 2^p * g is a number of the dtype, so that
 /// this sum is not rounded.
-/// - Sums (SumOracle in sum_oracle.hpp): if the sum of the magnitudes is at most 2^p * g, so is the sum of any subset of
-///   the terms. Then no addition in any order rounds, whether or not it is fused with an exact product.
+/// - Sums (SumOracle in sum_oracle.hpp): if the sum of the magnitudes is at most 2^p * g, so is the sum of any subset
+///   of the terms. Then no addition in any order rounds, whether or not it is fused with an exact product.
 /// - ScanProof: the sum of a contiguous range of terms is the difference of two prefixes. If the largest prefix is at
 ///   most 2^p * g above the smallest, no addition of two neighbouring ranges rounds. Then a scan is exact in any
 ///   association.

@@ -96,9 +96,8 @@ class BoundedElements {
   /// Every element must be set, with a scale of 0 if there are no scales. Throws std::logic_error if it does not fit.
   void set(std::size_t i, WholeElement const& element) {
     if (compact_ != nullptr) {
-      std::optional<CompactElement> const compact = compacted(element);
-      if (!compact) throw std::logic_error("an element of the reference of `" + field_.name + "` cannot be compact");
-      compact_.get()[i] = *compact;
+      if (!compact(element, compact_.get()[i]))
+        throw std::logic_error("an element of the reference of `" + field_.name + "` cannot be compact");
       return;
     }
     field_.value[i] = element.value;
