@@ -40,7 +40,7 @@ expect 2 'unknown mini-app' build dto
 # shellcheck disable=SC2016
 expect 2 'did you mean `null_view`' bugs nul_view
 expect 2 'install takes one argument' install
-TESSERA_APPS='conv2d dot' expect 2 'leaves out attention embedding layernorm_linear_backward map' ranks
+TESSERA_APPS='conv2d dot' expect 2 'leaves out attention embedding histogram layernorm_linear_backward map' ranks
 expect 2 'install takes one argument' install one two
 expect 2 'docs takes no arguments' docs html
 expect 2 'is in the checkout' install "$checkout"
