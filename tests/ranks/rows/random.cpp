@@ -1,7 +1,6 @@
 // The rows of random on several ranks: blocks that begin and end within a counter.
 
 #include <string>
-#include <vector>
 
 #include "../rows.hpp"
 
@@ -14,13 +13,11 @@ App app();
 namespace {
 
 TEST(RowsOnRanks, Random) {
-  std::vector<ParameterMap> all{{}};
-  for (std::string const generator : {"philox", "threefry"}) {
-    for (std::string const distribution : {"bits", "uniform_positive", "normal", "integers"}) {
-      all.push_back({{"generator", generator}, {"distribution", distribution}});
-    }
-  }
-  testing::expect_right_on_ranks(app(), all);
+  using namespace std::string_literals;
+  testing::expect_right_on_ranks(app(), {{},
+                                         {{"distribution", "normal"s}},
+                                         {{"distribution", "integers"s}},
+                                         {{"generator", "threefry"s}, {"distribution", "bits"s}}});
 }
 
 }  // namespace
