@@ -42,6 +42,7 @@ double half_ulp(double value) {
 /// The parts of an element's bound that do not depend on its scale and value.
 struct Tolerance {
   double growth = 0;     ///< relative to the scale: expm1(steps * u)
+  double of_means = 0;   ///< relative to the value, and to the scale if that is less
   double underflow = 0;  ///< absolute: steps * denorm_min, and the absolute error of reduced precision
   double flushed = 0;    ///< the same for an exact row whose atomics flush denormals
   double half_ulps = 1;  ///< of the expected value
@@ -70,7 +71,8 @@ Error error_of(double expected, double scale, double offset, double actual, Tole
       return {actual == rounded ? 0 : std::abs(actual - rounded), may_be_flushed ? tolerance.flushed : 0};
     }
 
-    double const bound = tolerance.growth * scale + offset + tolerance.underflow;
+    double const bound = tolerance.growth * scale + tolerance.of_means * std::min(std::abs(expected), scale) + offset +
+                         tolerance.underflow;
     if (std::isinf(actual)) {  // correct for an infinity, and for a value that may overflow
       // Magnitudes from `overflow` on round to infinity in T. For double this limit is not a double: only a bound that
       // has itself overflowed reaches it.
@@ -280,12 +282,14 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
   if constexpr (Floating<T>) {
     using Limits = std::numeric_limits<Arithmetic<T>>;
     constexpr double unit = unit_roundoff(dtype_of<Arithmetic<T>>);
-    double growth = growth_of(chain.rounding_steps, unit, chain.statistical);
-    if (!bounds.spread.empty()) {  // the terms have independent signs, so that roundings have the mean 0
+    double const growth = growth_of(chain.rounding_steps, unit, chain.statistical);
+    if (!bounds.spread.empty()) {
       double const independent = random_growth_of(chain.rounding_steps, unit);
-      growth = growth_of(chain.rounding_steps, unit, false);
       spread = with_spread(bounds, std::max(independent - growth, 0.0) + 7 * chain.reduced.relative);
-      growth = std::min(growth, independent);
+    } else if (chain.statistical) {
+      double const chained = chain.rounding_steps * unit;
+      tolerance.of_means =
+          std::min(chained * (1. / 16 + chained / 4), growth_of(chain.rounding_steps, unit, false) - growth);
     }
     tolerance.growth = growth + chain.reduced.relative + growth * chain.reduced.relative;
     bool const flushes = chain.flushes_denormals && reference.grid < static_cast<double>(Limits::min());
@@ -418,8 +422,7 @@ std::string weakness_of(Coverage const& seen, ExpectedField const& expected, dou
 
 double growth_of(double steps, double unit, bool statistical) {
   double const any = std::expm1(steps * unit);
-  double const of_means = steps * unit * (1. / 16 + steps * unit / 4);
-  return statistical ? std::min(any, random_growth_of(steps, unit) + of_means) : any;
+  return statistical ? std::min(any, random_growth_of(steps, unit)) : any;
 }
 
 Verdict verify(ExpectedField const& expected, HostField const& actual, Chain const& chain, std::size_t written) {

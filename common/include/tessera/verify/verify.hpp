@@ -19,15 +19,16 @@
 ///
 /// For random data (`statistical`) the bound uses the smaller of `steps * u` and
 ///
-///     8 sqrt(steps) u + steps u^2 / (1 - u) + steps u (1/16 + steps u / 4),
+///     8 sqrt(steps) u + steps u^2 / (1 - u),
 ///
-/// which is smaller from about 80 steps on. Roundings of random data are practically independent. If their mean is 0,
-/// their product differs from 1 by more than the first two terms with a probability below 2 exp(-32) = 2.6e-14
-/// (N. Higham, T. Mary, A new approach to probabilistic rounding error analysis, SIAM J. Sci. Comput. 41, 2019, theorem
-/// 2.4 with lambda = 8). The third term is for the mean. A term below half an ulp of a long sum of one sign is lost.
-/// If the terms are exponentials of uniform numbers from -L to 0, those lost at a sum of i terms are the part
-/// (i u / L - exp(-L)) / (1 - exp(-L)) of the next term on average. Its mean over the chain is below the third term for
-/// every L (computed for steps u up to 1).
+/// which is smaller from 64 steps on. Roundings of random data are practically independent. If their mean is 0, their
+/// product differs from 1 by more than this with a probability below 2 exp(-32) = 2.6e-14 (N. Higham, T. Mary, A new
+/// approach to probabilistic rounding error analysis, SIAM J. Sci. Comput. 41, 2019, theorem 2.4 with lambda = 8).
+///
+/// In a long sum of one sign the mean is not 0: a term below half an ulp of the sum is lost. If the terms are
+/// exponentials of uniform numbers from -L to 0, those lost at a sum of i terms are the part (i u / L - exp(-L)) / (1 -
+/// exp(-L)) of the next term on average. Over the chain that is less than steps u (1/16 + steps u / 4) for every L
+/// (computed for steps u up to 1). The bound grows by this part of the value, so that sums that cancel gain nothing.
 /// Data from files may have any distribution, also be constant: they keep the bound that always holds.
 ///
 /// For random data, a reference may state a tighter bound for sums of terms that are each computed first, with an
