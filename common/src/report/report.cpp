@@ -152,10 +152,9 @@ report::Json report::row_json(RowReport const& row) {
   json["warmup_launches"] = row.samples.warmups;
   json["launches_per_sample"] = row.samples.batch;
   json["samples_seconds"] = row.samples.seconds;
-  if (row.has_parts()) {
-    json["parts"] = {{"longest_seconds", row.prediction->longest_seconds},
-                     {"sum_seconds", row.prediction->sum_seconds},
-                     {"overlap", row.overlap()}};
+  if (Prediction const* const parts = row.parts()) {
+    json["parts"] = {
+        {"longest_seconds", parts->longest_seconds}, {"sum_seconds", parts->sum_seconds}, {"overlap", row.overlap()}};
   }
   if (!row.kernels.empty()) json["kernels"] = kernels_json(row.kernels);
   if (row.ranks.count > 1) json["ranks"] = ranks_json(row.ranks);

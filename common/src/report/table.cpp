@@ -215,10 +215,9 @@ void Table::add_row(RowReport const& row) {
     notes.push_back(concat("roof: ", name_of(row.unit), " units",
                            row.unit_products > 1 ? " / " + std::to_string(row.unit_products) : ""));
   }
-  if (row.has_parts()) {
+  if (Prediction const* const parts = row.parts()) {
     std::string const overlap = std::isfinite(row.overlap()) ? "overlap " + fixed(row.overlap() * 100, 0) + "%, " : "";
-    notes.push_back(overlap + format_seconds(row.prediction->longest_seconds) + ".." +
-                    format_seconds(row.prediction->sum_seconds));
+    notes.push_back(overlap + format_seconds(parts->longest_seconds) + ".." + format_seconds(parts->sum_seconds));
   }
   if (!row.note.empty()) notes.push_back(row.note);
   line += join(notes, "; ");

@@ -128,14 +128,17 @@ struct RowReport {
     if (unit != Unit::multiply_add && !(peak() > 0)) return unknown;
     return share(roofs.least_seconds(bytes, flops, peak()), seconds());
   }
-  /// True if the row has parts that may overlap.
-  [[nodiscard]] bool has_parts() const { return prediction && std::isfinite(prediction->sum_seconds); }
+  /// Returns the prediction if the row has parts that may overlap; otherwise null.
+  [[nodiscard]] Prediction const* parts() const {
+    return prediction && std::isfinite(prediction->sum_seconds) ? &*prediction : nullptr;
+  }
   /// Returns the overlap of the parts: 0 if the row takes as long as their sum, 1 if it takes as long as the longest
   /// part. Unknown without parts, or if all but the longest take less than a tenth of the sum: noise is as large.
   [[nodiscard]] double overlap() const {
-    if (!has_parts()) return unknown;
-    double const hidden = prediction->sum_seconds - prediction->longest_seconds;
-    return hidden > 0.1 * prediction->sum_seconds ? (prediction->sum_seconds - seconds()) / hidden : unknown;
+    Prediction const* const of = parts();
+    if (of == nullptr) return unknown;
+    double const hidden = of->sum_seconds - of->longest_seconds;
+    return hidden > 0.1 * of->sum_seconds ? (of->sum_seconds - seconds()) / hidden : unknown;
   }
   /// True if the peak binds instead of the bandwidth.
   [[nodiscard]] bool compute_bound() const { return roofs.compute_bound(bytes, flops, peak()); }

@@ -117,8 +117,8 @@ inline constexpr int dropped_bits = 63 - bits_of_bound;  // of a double without 
 
 /// Returns an element's value, in whatever form the field has it.
 [[nodiscard]] inline double value_at(ExpectedField const& field, std::size_t i) {
-  if (field.compact != nullptr) return expanded(field.compact[i]).value;
-  return field.narrow != nullptr ? static_cast<double>(field.narrow[i]) : field.value.at(i);
+  if (field.compact != nullptr) return expanded(field.compact.get()[i]).value;
+  return field.narrow != nullptr ? static_cast<double>(field.narrow.get()[i]) : field.value.at(i);
 }
 
 }  // namespace tessera
