@@ -111,7 +111,8 @@ double frequency(std::span<std::uint32_t const> words) {
 double serial_pairs(std::span<std::uint32_t const> words) {
   std::array<std::size_t, 256> counts{};
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) ++counts[words[i] >> 28 << 4 | words[i + 1] >> 28];
-  return equal_counts(counts, static_cast<double>(words.size() / 2));
+  std::size_t const pairs = words.size() / 2;
+  return equal_counts(counts, static_cast<double>(pairs));
 }
 
 double gaps(std::span<std::uint32_t const> words) {
