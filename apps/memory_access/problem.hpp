@@ -66,7 +66,7 @@ struct Parameters {
   }
 };
 
-/// Each variant copies elements in its own way and reports its own work. The case's work is that of one plain copy.
+/// Each variant copies elements in its own way and reports its own work. The work of the case is one plain copy.
 struct MemoryAccess : ArrayProblem<Parameters>, PerElement<2, 0> {
   static constexpr AppInfo info{.name = "memory_access",
                                 .summary = "n elements moved by strides, permutations, banks, branches, prefetches"};

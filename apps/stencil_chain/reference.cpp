@@ -67,7 +67,7 @@ std::vector<ExpectedField> StencilChain::reference(Input<T, Kokkos::HostSpace> c
 
   std::size_t const n = input.in.extent(0);
   ExpectedField out = zero_field("out", {n}, true);
-  // Parts of the result are independent: each is a serial loop over its elements and the halo beside them. Values that
+  // Parts of the result are independent. Each part is a serial loop over its elements and its halo. Values that
   // miss elements beyond the halo do not reach the part.
   for_blocks(n, 1 << 15, [&](std::size_t, std::size_t begin, std::size_t end) {
     std::size_t const lo = begin - std::min(begin, halo);

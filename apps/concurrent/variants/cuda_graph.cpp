@@ -75,7 +75,7 @@ struct CudaGraph {
 
    private:
 #ifdef KOKKOS_ENABLE_CUDA
-    // The labels are not those of the row, which launches only the graph.
+    // These kernels run only while the graph is captured. Their labels differ from the labels of the row.
     void enqueue(kernels::Instances<Exec> const& instances) const {
       instances.fork(instances[0]);
       for (std::int64_t chain = 0; chain < this->chains().count; ++chain) {

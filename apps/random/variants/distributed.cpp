@@ -1,6 +1,6 @@
 /// \file
 /// On several ranks: each rank fills its own block as per_counter does. A rank needs only the index of its first
-/// element; ranks exchange nothing, and the bits are those of one rank.
+/// element. Ranks exchange nothing. The bits are the same on any number of ranks.
 
 #include "../plan.hpp"
 

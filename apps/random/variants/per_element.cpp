@@ -22,7 +22,7 @@ struct PerElement {
     });
   }
 
-  // Of its own: nvcc accepts no device lambda inside a generic lambda.
+  // A separate function, because nvcc accepts no device lambda inside a generic lambda.
   template <class Exec, class Words, class Distribution, class Out>
   static void fill(Exec const& exec, Words const& words, Distribution const& distribution, std::uint64_t offset,
                    Out const& out) {

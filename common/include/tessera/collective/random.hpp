@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Random numbers as functions of (seed, stream, i): any thread, team or rank computes element i alone, with the same
+/// Random numbers as functions of (seed, stream, i). Any thread, team or rank can compute element i, and gets the same
 /// result. (core/random.hpp generates the inputs of mini-apps, with a hash that is cheaper and less thoroughly tested.)
 ///
 /// Element i has its own sequence of words. Four elements share the counters:
