@@ -142,7 +142,7 @@ struct StagedTriad {
     Staged const staged(team.team_scratch(0), places);
     for (std::size_t i = 0; i < places; ++i) staged(i) = T(0);
     for (std::size_t first = 0; first < n; first += places) {
-      std::size_t const count = Kokkos::min(places, n - first);
+      std::size_t const count = n - first < places ? n - first : places;
       if (mistake != ScratchMistake::no_barrier) {
         for (std::size_t i = 0; i < count; ++i) staged(i) = b[first + i];
       }

@@ -32,10 +32,11 @@ struct WrongRow {
     std::size_t const of_row = mistake == Mistake::swaps_axes ? 1 : cols;
     std::size_t const pieces = mistake == Mistake::own_piece ? 2 : 1;
     std::size_t const count = mistake == Mistake::misses_tail ? cols / 4 * 4 : cols;
+    constexpr T infinity = std::numeric_limits<T>::infinity();
     for (std::size_t piece = 0; piece < pieces; ++piece) {
       std::size_t const begin = count * piece / pieces;
       std::size_t const end = count * (piece + 1) / pieces;
-      T max = mistake == Mistake::no_maximum ? T(0) : -std::numeric_limits<T>::infinity();
+      T max = mistake == Mistake::no_maximum ? T(0) : -infinity;
       T sum = 0;
       for (std::size_t i = begin; i < end; ++i) {
         T const value = x[row * of_row + i * next];
@@ -44,7 +45,7 @@ struct WrongRow {
           if (mistake != Mistake::not_rescaled && sum > 0) sum *= Kokkos::exp(max - value);
           max = value;
         }
-        if (mistake == Mistake::infinities_count || max != -std::numeric_limits<T>::infinity()) {
+        if (mistake == Mistake::infinities_count || max != -infinity) {
           sum += Kokkos::exp(value - max);
         }
       }

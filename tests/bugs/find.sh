@@ -98,7 +98,7 @@ without_a_tool() { # PROGRAM
 
 show() { # LOG
   if ((named)); then grep -v 'OpenMP::initialize WARNING\|^ *\(Detected\|Requested\|In general\|For \)' "$1" |
-    head -n 40 | cut -c1-160 | sed 's/^/      | /'; fi
+    sed -n '1,40s/^/      | /p' | cut -c1-168; fi  # reads all of it: `head` would end grep by a signal
 }
 
 named=$# found=0 sought=0 failures=0 only_gpu=()

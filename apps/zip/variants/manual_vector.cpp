@@ -26,7 +26,9 @@ struct ManualVector {
     bool const aligned = collective::is_aligned_for_packs<width>(a.data(), b.data(), out.data());
     Kokkos::parallel_for(
         "tessera::zip::manual_vector::add", over(exec, tiles_of(n, chunk_size)), KOKKOS_LAMBDA(std::size_t chunk) {
-          for (std::size_t p = 0; p < tile; ++p) {
+          // A tile may be far larger than the array.
+          std::size_t const packs = Kokkos::min(tile, (n - chunk * chunk_size + width - 1) / width);
+          for (std::size_t p = 0; p < packs; ++p) {
             std::size_t const begin = chunk * chunk_size + p * width;
             if (aligned && begin + width <= n) {
               auto x = collective::pack_at<width>(&a(begin));

@@ -28,7 +28,8 @@ inline constexpr A shrink = [] {
 /// Returns false for NaN and infinities. May be called by any thread.
 template <class A>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_in_range(A value) {
-  return Kokkos::abs(value) <= std::numeric_limits<A>::max();
+  constexpr A largest = std::numeric_limits<A>::max();  // a constant: device code cannot call std::numeric_limits
+  return Kokkos::abs(value) <= largest;
 }
 
 }  // namespace tessera::collective

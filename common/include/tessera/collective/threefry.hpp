@@ -13,7 +13,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <bit>
 #include <cstdint>
 
 #include <tessera/core/unroll.hpp>
@@ -38,15 +37,21 @@ struct Threefry4x64 {
       int const with_first = round % 2 == 0 ? 1 : 3;
       int const with_second = 4 - with_first;
       x[0] += x[with_first];
-      x[with_first] = std::rotl(x[with_first], rotations[round % 8][0]) ^ x[0];
+      x[with_first] = rotated(x[with_first], rotations[round % 8][0]) ^ x[0];
       x[2] += x[with_second];
-      x[with_second] = std::rotl(x[with_second], rotations[round % 8][1]) ^ x[2];
+      x[with_second] = rotated(x[with_second], rotations[round % 8][1]) ^ x[2];
       if (round % 4 != 3) continue;
       int const injection = round / 4 + 1;
       for (int word = 0; word < 4; ++word) x[word] += keys[(injection + word) % 5];
       x[3] += static_cast<Word>(injection);
     }
     return x;
+  }
+
+ private:
+  // std::rotl is a function of hosts: in device code it computes nothing.
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr Word rotated(Word word, int by) {
+    return word << by | word >> (64 - by);
   }
 };
 

@@ -147,9 +147,10 @@ KOKKOS_FUNCTION void count_ahead(Member const& team, T const* in, std::size_t be
   // predict which store the next access to the same counter depends on: constant data took four times as long with 64.
   constexpr int group = 16;
   static_assert(Ahead % group == 0);
-  std::size_t const part = tiles_of(end - begin, static_cast<std::size_t>(team.team_size()));
-  std::size_t i = std::min(end, begin + static_cast<std::size_t>(team.team_rank()) * part);
-  std::size_t const last = std::min(end, i + part);
+  auto const threads = static_cast<std::size_t>(team.team_size());
+  std::size_t const part = (end - begin + threads - 1) / threads;
+  std::size_t i = Kokkos::min(end, begin + static_cast<std::size_t>(team.team_rank()) * part);
+  std::size_t const last = Kokkos::min(end, i + part);
 
   std::uint32_t looked_up[Ahead];
   int oldest = 0;
@@ -159,7 +160,7 @@ KOKKOS_FUNCTION void count_ahead(Member const& team, T const* in, std::size_t be
   for (; last - i >= Ahead + group; i += group) {
     // Among accesses to many counters, a processor does not detect that `in` is read in order.
     constexpr std::size_t line = 64 / sizeof(T);
-    for (std::size_t k = 0; k < group; k += line) prefetch(in + std::min(last - 1, i + 4 * Ahead + k));
+    for (std::size_t k = 0; k < group; k += line) prefetch(in + Kokkos::min(last - 1, i + 4 * Ahead + k));
     std::uint32_t* const of_group = looked_up + oldest;
     for (int k = 0; k < group; ++k) count(of_group[k]);
     T const* const next = in + i + Ahead;

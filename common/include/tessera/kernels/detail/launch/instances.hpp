@@ -91,14 +91,15 @@ class Event<Kokkos::HIP> {
 #endif
 
 /// Instances from Kokkos::Experimental::partition_space: streams on a GPU. OpenMP with nested parallelism divides its
-/// threads; other hosts share them. The constructor allocates; the calls only enqueue.
+/// threads, if there is one for each instance; other hosts share them. The constructor allocates; the calls only
+/// enqueue.
 ///
 /// Example: fork(exec); a kernel on each [i]; join(exec); a kernel on exec that reads their results.
 template <ExecutionSpace Exec>
 class Instances {
  public:
   Instances(Exec const& exec, std::size_t count)
-      : parts_(Kokkos::Experimental::partition_space(exec, std::vector<int>(count, 1))), done_(count) {}
+      : parts_(parts_of(exec, count)), done_(count) {}
 
   [[nodiscard]] std::size_t size() const { return parts_.size(); }
   [[nodiscard]] Exec const& operator[](std::size_t i) const { return parts_[i]; }
@@ -117,6 +118,15 @@ class Instances {
   }
 
  private:
+  // Kokkos 4 aborts if the share of an instance of OpenMP is less than one thread, which it computes as here.
+  static std::vector<Exec> parts_of(Exec const& exec, std::size_t count) {
+    if constexpr (!is_gpu<Exec>) {
+      double const threads = 1.0 / static_cast<double>(count) * exec.concurrency();
+      if (threads < 1) return std::vector<Exec>(count, exec);
+    }
+    return Kokkos::Experimental::partition_space(exec, std::vector<int>(count, 1));
+  }
+
   std::vector<Exec> parts_;
   Event<Exec> start_;
   std::vector<Event<Exec>> done_;
