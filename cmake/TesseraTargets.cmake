@@ -16,6 +16,15 @@ if(Kokkos_ENABLE_CUDA)
   target_compile_options(tessera_flags INTERFACE "SHELL:-Xcudafe --diag_error=20011")
 endif()
 
+# tessera_strict_kernels(target): in a kernel, a call of a function of hosts is an error, if it is constexpr, too: nvcc only
+# warns (20013, 20015), and the kernel computes nothing. Not for tests, which call collectives with lambdas of hosts.
+function(tessera_strict_kernels target)
+  if(Kokkos_ENABLE_CUDA)
+    target_compile_options(${target} PRIVATE
+      "SHELL:-Xcudafe --diag_error=20013" "SHELL:-Xcudafe --diag_error=20015")
+  endif()
+endfunction()
+
 # tessera_strict(target): additional warnings for sources without Kokkos, whose headers trigger them.
 function(tessera_strict target)
   target_compile_options(${target} PRIVATE -Wpedantic -Wshadow -Wconversion)
@@ -111,6 +120,7 @@ function(tessera_add_app name)
     add_library(tessera_app_${name}_sm_90a OBJECT ${app_SM_90A})
     target_include_directories(tessera_app_${name}_sm_90a PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(tessera_app_${name}_sm_90a PRIVATE tessera::driver tessera::core tessera_flags)
+    tessera_strict_kernels(tessera_app_${name}_sm_90a)
     set(launcher ${CMAKE_COMMAND} -E env NVCC_APPEND_FLAGS=-arch=sm_90a ${CMAKE_CXX_COMPILER_LAUNCHER})
     set_target_properties(tessera_app_${name}_sm_90a PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
     list(APPEND sources $<TARGET_OBJECTS:tessera_app_${name}_sm_90a>)
@@ -130,6 +140,7 @@ function(tessera_add_app name)
   add_library(tessera::app_${name} ALIAS tessera_app_${name})
   target_include_directories(tessera_app_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(tessera_app_${name} PUBLIC tessera::driver PRIVATE tessera::core tessera_flags)
+  tessera_strict_kernels(tessera_app_${name})
   if(app_KOKKOS_KERNELS AND TARGET tessera_kokkos_kernels)
     target_link_libraries(tessera_app_${name} PRIVATE tessera_kokkos_kernels)
   endif()

@@ -32,7 +32,7 @@ struct WrongRow {
     std::size_t const of_row = mistake == Mistake::swaps_axes ? 1 : cols;
     std::size_t const pieces = mistake == Mistake::own_piece ? 2 : 1;
     std::size_t const count = mistake == Mistake::misses_tail ? cols / 4 * 4 : cols;
-    constexpr T infinity = std::numeric_limits<T>::infinity();
+    constexpr T infinity = Kokkos::Experimental::infinity_v<T>;
     for (std::size_t piece = 0; piece < pieces; ++piece) {
       std::size_t const begin = count * piece / pieces;
       std::size_t const end = count * (piece + 1) / pieces;

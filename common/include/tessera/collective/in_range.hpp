@@ -28,8 +28,7 @@ inline constexpr A shrink = [] {
 /// Returns false for NaN and infinities. May be called by any thread.
 template <class A>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_in_range(A value) {
-  constexpr A largest = std::numeric_limits<A>::max();  // a constant: device code cannot call std::numeric_limits
-  return Kokkos::abs(value) <= largest;
+  return Kokkos::abs(value) <= Kokkos::Experimental::finite_max_v<A>;
 }
 
 }  // namespace tessera::collective

@@ -178,6 +178,12 @@ struct OneThread {
   }
 };
 
+/// A number that the compiler knows. (The conversion of std::integral_constant is a function of hosts.)
+template <int Value>
+struct FixedCount {
+  KOKKOS_FUNCTION constexpr operator int() const { return Value; }
+};
+
 /// The lanes of all threads of a team share a row.
 template <class Member, class T>
 struct WholeTeam {
@@ -306,7 +312,7 @@ class LanesOfRow {
     int const at_once = part * who.threads;
     std::size_t first = 0;
     if constexpr (!is_gpu<Exec> && std::is_same_v<Who, OneThread>) {
-      for (; first + part <= cols; first += part) body(first, std::integral_constant<int, part>{});
+      for (; first + part <= cols; first += part) body(first, FixedCount<part>{});
     }
     for (; first < cols; first += at_once) body(first, thread::count_before(first, cols, at_once));
   }
