@@ -24,16 +24,15 @@ template <ExecutionSpace Exec>
 using HostMemory = Kokkos::HostSpace;
 #endif
 
-/// The base of Plans that work block by block: arrays in the host's memory, two buffers of a block in the space's
-/// memory, and the three parts.
+/// The base of Plans that work block by block: arrays in the host's memory, buffers of a block in the space's memory,
+/// and the three parts.
 template <ExecutionSpace Exec, class T>
 class OfBlocks {
  public:
   OfBlocks(Exec const& exec, InputOn<Concurrent, Exec, T> const& input)
       : exec_(exec),
         chains_{input.in.extent(0), input.parameters.chains, input.parameters.kernels},
-        buffers_{Buffer(unset("tessera::concurrent::buffer"), largest_block()),
-                 Buffer(unset("tessera::concurrent::buffer"), largest_block())},
+        buffers_(unset("tessera::concurrent::buffers"), buffers * largest_block()),
         host_in_(unset("tessera::concurrent::host_in"), chains_.n),
         host_out_(unset("tessera::concurrent::host_out"), chains_.n) {
     forget_result();
@@ -72,9 +71,13 @@ class OfBlocks {
   }
 
  protected:
+  /// Copying in, processing and copying out go on at the same time, each with a buffer. With two, a block could be
+  /// copied in only after the one before the last has been processed and copied out: the copies would wait for kernels.
+  static constexpr std::int64_t buffers = 3;
+
   [[nodiscard]] std::int64_t blocks() const { return chains_.count; }
 
-  /// Enqueues the copy of a block from the host to its buffer. Blocks use the two buffers in turn.
+  /// Enqueues the copy of a block from the host to its buffer. Blocks use the buffers in turn.
   void copy_in(Exec const& instance, std::int64_t block) const {
     auto const [begin, size] = chains_.chunk(block);
     Kokkos::deep_copy(instance, unmanaged<typename Exec::memory_space>(buffer(block), size),
@@ -95,16 +98,20 @@ class OfBlocks {
   }
 
  private:
-  using Buffer = ArrayOn<T*, Exec>;
   using OnHost = Array<T*, HostMemory<Exec>>;
 
-  [[nodiscard]] std::size_t largest_block() const { return chains_.n / static_cast<std::size_t>(chains_.count) + 1; }
-  [[nodiscard]] T* buffer(std::int64_t block) const { return buffers_[block % 2].data(); }
+  // At least the largest block, and a multiple of 64 elements, so that all buffers are aligned.
+  [[nodiscard]] std::size_t largest_block() const {
+    return (chains_.n / static_cast<std::size_t>(chains_.count) / 64 + 1) * 64;
+  }
+  [[nodiscard]] T* buffer(std::int64_t block) const {
+    return buffers_.data() + static_cast<std::size_t>(block % buffers) * largest_block();
+  }
   void forget_result() const { std::fill_n(host_out_.data(), chains_.n, poison_value<T>); }
 
   Exec exec_;
   Chains chains_;
-  Buffer buffers_[2];
+  ArrayOn<T*, Exec> buffers_;
   OnHost host_in_;
   OnHost host_out_;
 };

@@ -86,7 +86,7 @@ TEST(BrokenConcurrent, ModelOfAMissingJoin) { expect_caught_at_all_sizes<Mistake
 enum class BlockMistake {
   none,
   out_before_processed,  // the fifth block is copied out before its kernels
-  buffer_reused_early,   // it is copied in before the block before the last one has left the buffer
+  buffer_reused_early,   // it is copied in before the block that had the buffer has left it
   last_block_lost,       // which is shorter than the others
   only_once              // nothing is done from the second launch on
 };
@@ -106,7 +106,7 @@ struct BrokenBlocksPlan : OfBlocks<Exec, T> {
       if (!early || block != wrong) this->copy_in(exec, block);
       if (mistake == BlockMistake::out_before_processed && block == wrong) this->copy_out(exec, block);
       this->process(label, exec, block);
-      if (early && block == wrong - 2) this->copy_in(exec, wrong);
+      if (early && block == wrong - BrokenBlocksPlan::buffers) this->copy_in(exec, wrong);
       if (mistake != BlockMistake::out_before_processed || block != wrong) this->copy_out(exec, block);
     }
   }

@@ -1,6 +1,6 @@
 /// \file
 /// Block by block on three instances: while one block is processed, the next is copied in, and the one before is copied
-/// out. Two buffers: a block may be copied in only when the block before the last one has left its buffer.
+/// out. Three buffers: a block may be copied in only when the block three before it has left its buffer.
 
 #include "../blocks.hpp"
 
@@ -9,7 +9,7 @@ namespace tessera::concurrent {
 struct BlocksOverlapped {
   static constexpr VariantInfo info{.name = "blocks_overlapped",
                                     .level = Level::range,
-                                    .summary = "blocks with an instance for each copy, and two buffers"};
+                                    .summary = "blocks with an instance for each copy, and three buffers"};
 
   template <ExecutionSpace Exec, class T>
   class Plan : public OfBlocks<Exec, T> {
@@ -22,8 +22,8 @@ struct BlocksOverlapped {
       Exec const& out = all_[2];
       all_.fork(exec);
       for (std::int64_t block = 0; block < this->blocks(); ++block) {
-        auto const& [filled, processed, emptied] = buffers_[block % 2];
-        if (block >= 2) emptied.hold(in);
+        auto const& [filled, processed, emptied] = of_buffer_[block % Plan::buffers];
+        if (block >= Plan::buffers) emptied.hold(in);
         this->copy_in(in, block);
         filled.record(in);
         filled.hold(middle);
@@ -44,7 +44,7 @@ struct BlocksOverlapped {
     };
 
     kernels::Instances<Exec> all_;
-    OfBuffer buffers_[2];
+    OfBuffer of_buffer_[Plan::buffers];
   };
 };
 
