@@ -23,6 +23,7 @@
 
 #include "all_apps.hpp"
 #include "harness.hpp"
+#include "prepared.hpp"
 
 #include <tessera/core/host_threads.hpp>
 #include <tessera/driver/driver.hpp>
@@ -168,26 +169,10 @@ std::map<std::string, LargeCase> large_cases() {
           {"attention", {.row = 260, .parameters = {{"dim", whole(260)}}, .variant = "composed"}}};
 }
 
-/// The case of one mini-app with its reference. The last one is kept for the next mistake.
-struct Prepared {
-  App app;
-  ParameterMap parameters;
-  std::unique_ptr<Case> problem_case;
-  Oracle oracle;
-  Verified verified;
-};
-
-std::unique_ptr<Prepared> last;
-
-Prepared& prepared(std::string const& name, ParameterMap const& parameters) {
-  if (last && last->app.info.name == name && last->parameters == parameters) return *last;
-  last.reset();
-  kept.clear();
-  for (App& app : all_apps()) {
+/// The case of a mistake.
+PreparedCase& prepared(std::string const& name, ParameterMap const& parameters) {
+  for (App const& app : all_apps()) {
     if (app.info.name != name) continue;
-    auto next = std::make_unique<Prepared>();
-    next->app = app;
-    next->parameters = parameters;
     std::size_t size = late_size();
     ParameterMap given = parameters;
     if (is_large()) {
@@ -197,13 +182,7 @@ Prepared& prepared(std::string const& name, ParameterMap const& parameters) {
       size = large.factor * (size + (large.is_grid ? std::max<std::size_t>(size / 256, 1 << 14) : 0));
       given.insert(large.parameters.begin(), large.parameters.end());
     }
-    next->problem_case = app.generate(DType::float32, size, 42, with_defaults(app, given));
-    next->oracle.reference = next->problem_case->reference_by_parts();
-    std::vector<HostField> const outputs = next->problem_case->output_shapes();
-    for (std::size_t i = 0; i < outputs.size(); ++i) make_narrow(next->oracle.reference.at(i), outputs[i].dtype);
-    next->oracle.random_data = app.data.front() == DataKind::random;
-    last = std::move(next);
-    return *last;
+    return prepared_case(app, given, size);
   }
   throw std::runtime_error("no such mini-app: " + name);
 }
@@ -221,15 +200,16 @@ std::vector<Row const*> rows_of(App const& app, std::string const& variant) {
 }
 
 // Runs through the driver like a program. Returns nothing if the row is skipped.
-std::optional<RowReport> judged(Prepared& at, Row const& row, Damage const& damage, bool later_launches) {
+std::optional<RowReport> judged(PreparedCase& at, Row const& row, Damage const& damage, bool later_launches) {
   planted = {&row, damage, later_launches, at.problem_case->input()};
   Row spoilt = row;
   spoilt.start = [](Case& problem_case) -> std::unique_ptr<RowRun> {
     return std::make_unique<DamagedRun>(planted.row->start(problem_case));
   };
   SamplingOptions const once{.warmup = 0, .samples = 1, .min_time = 0};
+  Verified verified;
   std::optional<RowReport> const report =
-      tessera::run_row(spoilt, *at.problem_case, at.oracle, once, RowReport{}, [] { return false; }, {}, at.verified);
+      tessera::run_row(spoilt, *at.problem_case, at.oracle, once, RowReport{}, [] { return false; }, {}, verified);
   if (!report || report->status == Status::skipped) return std::nullopt;
   return report;
 }
@@ -689,7 +669,6 @@ std::vector<Mistake> const& all_mistakes() {
 class LateMistakes : public ::testing::TestWithParam<std::size_t> {
  protected:
   static void TearDownTestSuite() {  // while Kokkos still runs: device memory must be freed before finalize
-    last.reset();
     kept.clear();
     planted = {};
   }
@@ -706,7 +685,7 @@ TEST_P(LateMistakes, Fail) {
   std::vector<std::string> const dtypes = enabled_dtypes();
   if (std::ranges::find(dtypes, "float") == dtypes.end()) GTEST_SKIP() << "no float in this build";
   Mistake const& mistake = all_mistakes().at(GetParam());
-  Prepared& at = prepared(mistake.app, mistake.parameters);
+  PreparedCase& at = prepared(mistake.app, mistake.parameters);
   if (is_large()) {
     std::size_t most = 0;
     for (HostField const& field : at.problem_case->input_shapes()) most = std::max(most, field.count());

@@ -5,8 +5,12 @@
 
 #include <tessera/table/runtime.hpp>
 
+#include "prepared.hpp"
+
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   tessera::Runtime const runtime(argc, argv);
-  return RUN_ALL_TESTS();
+  int const code = RUN_ALL_TESTS();
+  tessera::testing::forget_prepared_cases();
+  return code;
 }

@@ -9,56 +9,21 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "../apps/harness.hpp"
+#include "../apps/prepared.hpp"
 #include "planted.hpp"
 
 #include <tessera/driver/driver.hpp>
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/runtime.hpp>
-#include <tessera/verify/verify.hpp>
 
 namespace tessera::testing {
 
-/// An input and its reference, for all mistakes with the same parameters.
-struct PlantedCase {
-  std::string app;
-  ParameterMap parameters;
-  std::size_t size = 0;
-  std::unique_ptr<Case> problem_case;
-  Oracle oracle;
-};
-
-/// The last one. The suite ends it: device memory cannot wait for the end of the program.
-inline std::unique_ptr<PlantedCase> planted_case;
-
-inline PlantedCase& planted_case_of(App const& app, ParameterMap const& given, std::size_t size) {
-  std::string const name(app.info.name);
-  if (planted_case && planted_case->app == name && planted_case->parameters == given && planted_case->size == size) {
-    return *planted_case;
-  }
-  planted_case.reset();
-  auto next = std::make_unique<PlantedCase>();
-  next->app = name;
-  next->parameters = given;
-  next->size = size;
-  next->problem_case = app.generate(DType::float32, size, 42, with_defaults(app, given));
-  next->oracle.reference = next->problem_case->reference_by_parts();
-  std::vector<HostField> const outputs = next->problem_case->output_shapes();
-  for (std::size_t i = 0; i < outputs.size(); ++i) make_narrow(next->oracle.reference.at(i), outputs[i].dtype);
-  next->oracle.random_data = app.data.front() == DataKind::random;
-  planted_case = std::move(next);
-  return *planted_case;
-}
-
-class PlantedMistakes : public ::testing::Test {
- protected:
-  static void TearDownTestSuite() { planted_case.reset(); }
-};
+class PlantedMistakes : public ::testing::Test {};
 
 /// Returns true if the driver's comparison failed the row, and not an exception or a failed launch.
 [[nodiscard]] inline bool is_seen(RowReport const& report) {
@@ -80,7 +45,7 @@ inline void expect_planted_seen(App const& app, VariantRows const& variant, std:
   int tried = 0;
   for (Row const& row : variant.rows) {
     if (!is_wanted(row) || !are_among(spaces, row)) continue;
-    PlantedCase const& at = planted_case_of(app, given, size);
+    PreparedCase const& at = prepared_case(app, given, size);
     for (int const mistake : mistakes) {
       SamplingOptions const once{.warmup = 0, .samples = 1, .min_time = 0};
       planted::chosen_mistake = mistake;
