@@ -300,10 +300,10 @@ struct InGroups {
 };
 
 TEST(AttentionLanes, SeveralGroupsOfAThread) {
-  App const app = make_app<Attention>(
-      {rows<Attention, InGroups<4, 4, 4>::Variant>(), rows<Attention, InGroups<4, 4, 1>::Variant>(),
-       rows<Attention, InGroups<4, 4, 2>::Variant>(), rows<Attention, InGroups<2, 8, 1>::Variant>(),
-       rows<Attention, InGroups<2, 4, 2>::Variant>(), rows<Attention, InGroups<1, 8, 1>::Variant>()});
+  App const app =
+      testing::app_with({rows<Attention, InGroups<4, 4, 4>::Variant>(), rows<Attention, InGroups<4, 4, 1>::Variant>(),
+                         rows<Attention, InGroups<4, 4, 2>::Variant>(), rows<Attention, InGroups<2, 8, 1>::Variant>(),
+                         rows<Attention, InGroups<2, 4, 2>::Variant>(), rows<Attention, InGroups<1, 8, 1>::Variant>()});
   int compared = 0;
   for (Row const& row : app.rows) {
     if (!testing::is_wanted(row)) continue;
@@ -342,7 +342,7 @@ struct MergedBy {
 // Several teams a query, the last of which may have fewer columns; and several slices of the pieces.
 template <int across>
 void expect_merges() {
-  App const app = make_app<Attention>({rows<Attention, Streamed<MergedBy<across>::template Tuning, 256>>()});
+  App const app = testing::app_with({rows<Attention, Streamed<MergedBy<across>::template Tuning, 256>>()});
   int compared = 0;
   for (Row const& row : app.rows) {
     if (!testing::is_wanted(row)) continue;
@@ -473,7 +473,7 @@ struct OnEmulatedUnits {
 template <class Variant>
 std::string outcome_of(std::int64_t queries, std::size_t keys, std::int64_t dim, double scale, DataKind data,
                        int runs = 4, double part = 1) {
-  App const app = make_app<Attention>({testing::rows_of<Attention>(Variant{})});
+  App const app = testing::app_with({testing::rows_of<Attention>(Variant{})});
   std::string outcome = "no row";
   for (Row const& row : app.rows) {
     if (row.space != "serial" && row.space != "openmp") continue;
@@ -493,7 +493,7 @@ std::string outcome_of(std::int64_t queries, std::size_t keys, std::int64_t dim,
 class TensorAttention : public ::testing::Test {
  protected:
   void SetUp() override {
-    App const app = make_app<Attention>({testing::rows_of<Attention>(Broken<Mistake::none>{})});
+    App const app = testing::app_with({testing::rows_of<Attention>(Broken<Mistake::none>{})});
     if (std::ranges::none_of(app.rows, [](Row const& row) { return row.space == "serial" || row.space == "openmp"; })) {
       GTEST_SKIP() << "no host space in this build";
     }
@@ -564,7 +564,7 @@ TEST_F(TensorAttention, PairsOfTerms) {
 
 template <class Tile>
 void expect_patterns(std::size_t dim) {
-  App const app = make_app<Attention>({rows<Attention, OnEmulatedUnits<Tile>>()});
+  App const app = testing::app_with({rows<Attention, OnEmulatedUnits<Tile>>()});
   for (Row const& row : app.rows) {
     if (row.space != "serial" && row.space != "openmp") continue;
     for (testing::Pattern const pattern :
@@ -624,7 +624,7 @@ TEST_F(TensorAttention, ManyKeys) {
             "");
 }
 TEST_F(TensorAttention, BoundsAreClose) {
-  App const app = make_app<Attention>({rows<Attention, OnEmulatedUnits<TwoByTwo<16>>>()});
+  App const app = testing::app_with({rows<Attention, OnEmulatedUnits<TwoByTwo<16>>>()});
   ParameterMap const map{{"dim", std::int64_t{64}}, {"queries", std::int64_t{64}}};
   auto const problem_case =
       app.generate_data(DType::float32, 64 << 14, 42, DataKind::exact, testing::with_defaults(app, map));
@@ -700,7 +700,7 @@ testing::GivenFields long_case() {
 }
 template <Given given>
 std::string verdict_on_the_long_case() {
-  App const app = make_app<Attention>({rows<Attention, OnEmulatedUnits<TwoByTwo<16>, Late, given>>()});
+  App const app = testing::app_with({rows<Attention, OnEmulatedUnits<TwoByTwo<16>, Late, given>>()});
   std::string verdict = "no row";
   for (Row const& row : app.rows) {
     if (row.space != "serial" && row.space != "openmp") continue;

@@ -245,13 +245,13 @@ void run_on_every_space(App const& app, std::int64_t axis, std::vector<Shape> co
 }
 
 TEST(AxisSum, ColumnsByLanes) {
-  run_on_every_space(make_app<AxisSum>({rows<AxisSum, Tuned<ColumnsByLanes<false>::Kernel, false>>(),
+  run_on_every_space(testing::app_with({rows<AxisSum, Tuned<ColumnsByLanes<false>::Kernel, false>>(),
                                         rows<AxisSum, Tuned<ColumnsByLanes<true>::Kernel, true>>()}),
                      0, {{0, 5}, {1, 1}, {1, 131}, {1003, 1}, {501, 3}, {499, 4}, {40, 64}, {57, 55}, {200, 20}});
 }
 
 TEST(AxisSum, RowsByLanes) {
-  run_on_every_space(make_app<AxisSum>({rows<AxisSum, Tuned<Rows<kernels::RowSumMethod::lanes>::Kernel, false>>()}), 1,
+  run_on_every_space(testing::app_with({rows<AxisSum, Tuned<Rows<kernels::RowSumMethod::lanes>::Kernel, false>>()}), 1,
                      {{0, 8},
                       {5, 0},
                       {1, 4},
@@ -275,7 +275,7 @@ TEST(AxisSum, RowsByLanes) {
 
 // Lanes up to 100 elements, several teams above.
 TEST(AxisSum, RowsByLength) {
-  run_on_every_space(make_app<AxisSum>({rows<AxisSum, Tuned<Rows<kernels::RowSumMethod::automatic>::Kernel, false>>()}),
+  run_on_every_space(testing::app_with({rows<AxisSum, Tuned<Rows<kernels::RowSumMethod::automatic>::Kernel, false>>()}),
                      1, {{0, 101}, {101, 100}, {101, 101}, {3, 5003}, {1, 100003}});
 }
 

@@ -120,7 +120,7 @@ ParameterMap with(char const* op, std::int64_t segment = 32) { return {{"op", st
 // Returns what run_row reports for the variant's rows on a pattern.
 template <class Variant>
 std::string outcome_on(testing::Pattern pattern, std::size_t size, ParameterMap const& given) {
-  App const app = make_app<Butterfly>({testing::rows_of<Butterfly>(Variant{})});
+  App const app = testing::app_with({testing::rows_of<Butterfly>(Variant{})});
   std::string outcomes;
   ParameterMap const map = testing::with_defaults(app, given);
   for (Row const& row : app.rows) {
@@ -214,7 +214,7 @@ struct OneElementALane {
 };
 
 TEST(Butterfly, OneElementALane) {
-  App const all = make_app<Butterfly>({rows<Butterfly, OneElementALane>()});
+  App const all = testing::app_with({rows<Butterfly, OneElementALane>()});
   for (Row const& row : all.rows) {
     if (!testing::is_wanted(row)) continue;
     for (char const* const op : {"pair_swap", "max", "minmax_parity"}) {

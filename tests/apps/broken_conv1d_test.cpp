@@ -120,7 +120,7 @@ class InfiniteTap final : public FieldSource {
 
 template <class Variant>
 std::string outcome_with_infinite_tap() {
-  App const app = make_app<Conv1d>({testing::rows_of<Conv1d>(Variant{})});
+  App const app = testing::app_with({testing::rows_of<Conv1d>(Variant{})});
   for (Row const& row : app.rows) {
     if (row.dtype != DType::float32) continue;
     auto const problem_case = app.read(row.dtype, InfiniteTap(), testing::with_defaults(app, {}));

@@ -106,7 +106,7 @@ struct GpuTuned {
 // Rows that are whole packs or not; taps that are whole parts or not, and squares with a compiled extent; tiles with
 // and without an edge.
 TEST(Conv2d, PacksInRegisters) {
-  App const app = make_app<Conv2d>({rows<Conv2d, GpuTuned>()});
+  App const app = testing::app_with({rows<Conv2d, GpuTuned>()});
   std::vector<Shape> taps{{5, 5}, {7, 7}, {5, 3}, {7, 5}};
   for (std::size_t tap_rows : {1, 2, 4, 9}) {
     for (std::size_t tap_cols : {1, 3, 5, 8}) taps.push_back({tap_rows, tap_cols});

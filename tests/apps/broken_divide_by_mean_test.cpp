@@ -108,7 +108,7 @@ TEST(DivideByMean, MeansThatAreZeroOrNotFinite) {
 }
 // The plain formula: its sum leaves the range, and it gives zeros.
 TEST(BrokenDivideByMean, SumLeavesTheRange) {
-  App const broken = make_app<DivideByMean>({testing::rows_of<DivideByMean>(DividesRows<Mistake::none>{})});
+  App const broken = testing::app_with({testing::rows_of<DivideByMean>(DividesRows<Mistake::none>{})});
   for (Row const& row : broken.rows) {
     if (row.dtype != DType::float32 || !testing::is_wanted(row)) continue;
     auto const problem_case =

@@ -110,7 +110,7 @@ void run_widths(App const& app, std::vector<std::size_t> const& widths) {
 
 // One, two, four and eight packs of a row per lane; rows that are whole packs or not.
 TEST(Embedding, RowsInFlight) {
-  run_widths(make_app<Embedding>({rows<Embedding, GpuTuned<true>>(), rows<Embedding, GpuTuned<false>>()}),
+  run_widths(testing::app_with({rows<Embedding, GpuTuned<true>>(), rows<Embedding, GpuTuned<false>>()}),
              {1, 2, 3, 4, 5, 8, 16, 17, 36, 131, 132});
 }
 

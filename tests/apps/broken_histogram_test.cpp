@@ -102,7 +102,7 @@ ParameterMap const range{{"lo", 0.0}, {"hi", 16.0}, {"bins", std::int64_t{4}}};
 
 template <class Variant>
 std::string outcome_on_whole_numbers(std::size_t n, ParameterMap const& given, int runs = 1) {
-  App const app = make_app<Histogram>({testing::rows_of<Histogram>(Variant{})});
+  App const app = testing::app_with({testing::rows_of<Histogram>(Variant{})});
   std::string all;
   for (Row const& row : app.rows) {
     if (!testing::is_wanted(row)) continue;
@@ -160,7 +160,7 @@ struct BytesOfLanes {
 };
 
 TEST(HistogramKernels, BytesOfLanes) {
-  App const app = make_app<Histogram>({rows<Histogram, BytesOfLanes>()});
+  App const app = testing::app_with({rows<Histogram, BytesOfLanes>()});
   for (Row const& row : app.rows) {
     if (!testing::is_wanted(row)) continue;
     for (char const* const distribution : {"uniform", "zipf", "constant"}) {
@@ -196,7 +196,7 @@ struct Slices {
 };
 
 TEST(HistogramKernels, SlicesOfBins) {
-  App const app = make_app<Histogram>({rows<Histogram, Slices>()});
+  App const app = testing::app_with({rows<Histogram, Slices>()});
   for (Row const& row : app.rows) {
     if (!testing::is_wanted(row)) continue;
     for (char const* const distribution : {"uniform", "zipf", "constant"}) {
@@ -247,7 +247,7 @@ TEST(HistogramKernels, ChunksInTheSameScratch) {
 // Threads of one team count the same value in the same scratch, for long enough to run at the same time: a host's
 // thread counts 2 million elements in less time than another thread needs to wake up.
 TEST(HistogramKernels, ThreadsInTheSameScratch) {
-  for (App const& of : {app(), make_app<Histogram>({rows<Histogram, BytesOfLanes>()})}) {
+  for (App const& of : {app(), testing::app_with({rows<Histogram, BytesOfLanes>()})}) {
     for (Row const& row : of.rows) {
       if (!testing::is_wanted(row)) continue;
       for (std::int64_t const team : {2, 4}) {

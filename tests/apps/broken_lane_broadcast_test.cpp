@@ -117,7 +117,7 @@ std::string outcome_of(App const& app, testing::Pattern pattern, std::size_t siz
 }
 template <class Variant>
 std::string outcome_on(testing::Pattern pattern, std::size_t size, ParameterMap const& given) {
-  return outcome_of(make_app<LaneBroadcast>({testing::rows_of<LaneBroadcast>(Variant{})}), pattern, size, given);
+  return outcome_of(testing::app_with({testing::rows_of<LaneBroadcast>(Variant{})}), pattern, size, given);
 }
 
 // Without a mistake the kernel must pass; otherwise the tests below prove nothing.

@@ -290,7 +290,7 @@ struct OfManyRows {
 // a file, about which nothing is known.
 template <Lost lost>
 void expect_of_many_rows(bool is_drawn, Status status, std::string const& reason) {
-  App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OfManyRows<lost>>()});
+  App const app = testing::app_with({rows<LayernormLinearBackward, OfManyRows<lost>>()});
   ParameterMap const wide{{"rows", std::int64_t{16384}}, {"hidden", std::int64_t{8}}};
   for (Row const& row : app.rows) {
     if (row.dtype != DType::float32 || !testing::is_wanted(row)) continue;
@@ -318,7 +318,7 @@ TEST(BrokenLayernormLinearBackward, LosesTheLastTileOfManyRows) {
 // The error of a sum over rows grows with the square root of their number, in every field that sums over computed rows.
 // If the spread left out one of these errors, right results would fail on other machines.
 TEST(LayernormLinearBackward, SpreadOverRows) {
-  App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OfManyRows<Lost::nothing>>()});
+  App const app = testing::app_with({rows<LayernormLinearBackward, OfManyRows<Lost::nothing>>()});
   auto const spreads = [&](std::int64_t rows) {
     ParameterMap const given{{"rows", rows}, {"hidden", std::int64_t{8}}, {"outputs", std::int64_t{32}}};
     auto const size = static_cast<std::size_t>(rows) * 8 * 32;
@@ -347,7 +347,7 @@ struct OnUnits {
   using Plan = Tf32Gradients<Exec>;
 };
 std::string outcome_on_units(std::size_t size, ParameterMap const& given) {
-  App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OnUnits>()});
+  App const app = testing::app_with({rows<LayernormLinearBackward, OnUnits>()});
   std::string outcomes;
   auto const problem_case = app.generate(DType::float32, size, 42, testing::with_defaults(app, given));
   auto const expected = problem_case->reference();
@@ -370,7 +370,7 @@ TEST(LayernormLinearBackward, OnMatrixUnits) {
 
 // No rows, no outputs, and non-finite, very small and very large values: the result is right or the row is skipped.
 TEST(LayernormLinearBackward, PatternsOnMatrixUnits) {
-  App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OnUnits>()});
+  App const app = testing::app_with({rows<LayernormLinearBackward, OnUnits>()});
   testing::expect_passes(app, {{0, 33}, {33}, {33}, {70, 33}, {0, 70}});
   testing::expect_passes(app, {{9, 33}, {33}, {33}, {0, 33}, {9, 0}});
   using testing::Pattern;
@@ -405,7 +405,7 @@ class LargestW final : public FieldSource {
   }
 };
 TEST(LayernormLinearBackward, FactorsBeyondTheirRange) {
-  App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OnUnits>()});
+  App const app = testing::app_with({rows<LayernormLinearBackward, OnUnits>()});
   auto const problem_case = app.read(DType::float32, LargestW(), testing::with_defaults(app, {}));
   for (Row const& row : app.rows) {
     if (row.dtype != DType::float32) continue;
@@ -416,7 +416,7 @@ TEST(LayernormLinearBackward, FactorsBeyondTheirRange) {
 
 // Float's bound: a few roundings more than multiply-adds need, and negligible for small numbers.
 TEST(LayernormLinearBackward, BoundOnMatrixUnits) {
-  App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OnUnits>()});
+  App const app = testing::app_with({rows<LayernormLinearBackward, OnUnits>()});
   for (Row const& row : app.rows) {
     if (row.dtype != DType::float32) continue;
     auto const problem_case = app.generate(DType::float32, 1 << 15, 42, testing::with_defaults(app, {}));
@@ -492,12 +492,12 @@ void run_on_every_space(App const& app, std::vector<std::size_t> const& hidden) 
 }
 
 TEST(LayernormLinearBackward, RowsByLanes) {
-  run_on_every_space(make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, ByLanes<8, true, 1, false>>(),
-                                                        rows<LayernormLinearBackward, ByLanes<32, true, 2, true>>(),
-                                                        rows<LayernormLinearBackward, ByLanes<32, true, 8, false>>()}),
+  run_on_every_space(testing::app_with({rows<LayernormLinearBackward, ByLanes<8, true, 1, false>>(),
+                                        rows<LayernormLinearBackward, ByLanes<32, true, 2, true>>(),
+                                        rows<LayernormLinearBackward, ByLanes<32, true, 8, false>>()}),
                      {4, 8, 12, 32, 36, 256, 260, 1024, 1028});
-  run_on_every_space(make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, ByLanes<8, false, 4, true>>(),
-                                                        rows<LayernormLinearBackward, ByLanes<32, false, 8, false>>()}),
+  run_on_every_space(testing::app_with({rows<LayernormLinearBackward, ByLanes<8, false, 4, true>>(),
+                                        rows<LayernormLinearBackward, ByLanes<32, false, 8, false>>()}),
                      {1, 2, 31, 33, 256, 257, 600});
 }
 

@@ -177,9 +177,9 @@ struct OnUnits {
   using Plan = PlanOn<Exec>;
 };
 std::string outcome_on_units(std::size_t size, ParameterMap const& given) {
-  App const app = make_app<LayernormLinear>({rows<LayernormLinear, OnUnits<TensorLayer>>(),
-                                             rows<LayernormLinear, OnUnits<Tf32Layer>>(),
-                                             testing::rows_of<LayernormLinear>(Broken<RoundedFactors, true>{})});
+  App const app =
+      testing::app_with({rows<LayernormLinear, OnUnits<TensorLayer>>(), rows<LayernormLinear, OnUnits<Tf32Layer>>(),
+                         testing::rows_of<LayernormLinear>(Broken<RoundedFactors, true>{})});
   std::string outcomes;
   auto const problem_case = app.generate(DType::float32, size, 42, testing::with_defaults(app, given));
   auto const expected = problem_case->reference();
@@ -200,8 +200,8 @@ TEST(LayernormLinear, OnMatrixUnits) {
 
 // Non-finite, very small and very large values: the result is right or the row is skipped.
 TEST(LayernormLinear, PatternsOnMatrixUnits) {
-  App const app = make_app<LayernormLinear>(
-      {rows<LayernormLinear, OnUnits<TensorLayer>>(), rows<LayernormLinear, OnUnits<Tf32Layer>>()});
+  App const app =
+      testing::app_with({rows<LayernormLinear, OnUnits<TensorLayer>>(), rows<LayernormLinear, OnUnits<Tf32Layer>>()});
   using testing::Pattern;
   for (Pattern const pattern :
        {Pattern::zeros, Pattern::ones, Pattern::alternating, Pattern::huge_range, Pattern::denormals,
@@ -234,8 +234,8 @@ class LargestW final : public FieldSource {
   }
 };
 TEST(LayernormLinear, FactorsBeyondTheirRange) {
-  App const app = make_app<LayernormLinear>(
-      {rows<LayernormLinear, OnUnits<TensorLayer>>(), rows<LayernormLinear, OnUnits<Tf32Layer>>()});
+  App const app =
+      testing::app_with({rows<LayernormLinear, OnUnits<TensorLayer>>(), rows<LayernormLinear, OnUnits<Tf32Layer>>()});
   auto const problem_case = app.read(DType::float32, LargestW(), testing::with_defaults(app, {}));
   for (Row const& row : app.rows) {
     if (row.dtype != DType::float32) continue;
@@ -270,7 +270,7 @@ class LargeMean final : public FieldSource {
 };
 
 TEST(BrokenLayernormLinear, SquareOfTheMean) {
-  App const app = make_app<LayernormLinear>({testing::rows_of<LayernormLinear>(Broken<SquareOfTheMean>{})});
+  App const app = testing::app_with({testing::rows_of<LayernormLinear>(Broken<SquareOfTheMean>{})});
   for (Row const& row : app.rows) {
     auto const problem_case = app.read(row.dtype, LargeMean(), testing::with_defaults(app, {}));
     std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
@@ -280,7 +280,7 @@ TEST(BrokenLayernormLinear, SquareOfTheMean) {
 
 // For this input the reference must be accurate and the error bound small.
 TEST(LayernormLinear, KeepsDigitsOfALargeMean) {
-  App const app = make_app<LayernormLinear>({testing::rows_of<LayernormLinear>(Broken<SquareOfTheMean>{})});
+  App const app = testing::app_with({testing::rows_of<LayernormLinear>(Broken<SquareOfTheMean>{})});
   for (Row const& row : app.rows) {
     auto const problem_case = app.read(row.dtype, LargeMean(), testing::with_defaults(app, {}));
     ExpectedField const y = problem_case->reference().at(0);
@@ -337,12 +337,12 @@ void run_on_every_space(App const& app, std::vector<std::size_t> const& hidden) 
 }
 
 TEST(LayernormLinear, RowsByLanes) {
-  run_on_every_space(make_app<LayernormLinear>({rows<LayernormLinear, ByLanes<8, true, 1>>(),
-                                                rows<LayernormLinear, ByLanes<32, true, 2>>(),
-                                                rows<LayernormLinear, ByLanes<32, true, 8>>()}),
-                     {4, 8, 12, 32, 36, 128, 256, 260, 1024, 1028, 2052});
-  run_on_every_space(make_app<LayernormLinear>({rows<LayernormLinear, ByLanes<8, false, 4>>(),
-                                                rows<LayernormLinear, ByLanes<32, false, 8>>()}),
+  run_on_every_space(
+      testing::app_with({rows<LayernormLinear, ByLanes<8, true, 1>>(), rows<LayernormLinear, ByLanes<32, true, 2>>(),
+                         rows<LayernormLinear, ByLanes<32, true, 8>>()}),
+      {4, 8, 12, 32, 36, 128, 256, 260, 1024, 1028, 2052});
+  run_on_every_space(testing::app_with({rows<LayernormLinear, ByLanes<8, false, 4>>(),
+                                        rows<LayernormLinear, ByLanes<32, false, 8>>()}),
                      {1, 2, 7, 31, 32, 33, 255, 256, 257, 1023});
 }
 
@@ -382,9 +382,9 @@ TEST(LayernormLinear, ItsSumsAreOverARow) {
 }
 
 TEST(LayernormLinear, StatisticsInsideTheProduct) {
-  run_on_every_space(make_app<LayernormLinear>({rows<LayernormLinear, InsideByOneLane<true>>()}),
+  run_on_every_space(testing::app_with({rows<LayernormLinear, InsideByOneLane<true>>()}),
                      {4, 8, 12, 32, 36, 128, 256, 260, 1028});
-  run_on_every_space(make_app<LayernormLinear>({rows<LayernormLinear, InsideByOneLane<false>>()}),
+  run_on_every_space(testing::app_with({rows<LayernormLinear, InsideByOneLane<false>>()}),
                      {1, 2, 7, 8, 9, 31, 255, 257, 1023});
 }
 

@@ -110,7 +110,7 @@ class LargeMean final : public FieldSource {
 // Returns what run_row reports for such rows.
 template <Mistake mistake>
 void expect_caught_beside_a_large_mean(DType dtype) {
-  App const app = make_app<Layernorm>({testing::rows_of<Layernorm>(Broken<mistake>{})});
+  App const app = testing::app_with({testing::rows_of<Layernorm>(Broken<mistake>{})});
   for (Row const& row : app.rows) {
     if (row.dtype != dtype) continue;
     auto const problem_case = app.read(row.dtype, LargeMean(), testing::with_defaults(app, {}));
@@ -164,9 +164,9 @@ void run_on_every_space(App const& app, std::vector<std::size_t> const& hidden) 
 
 // One part, a short last pack, a thread without elements, and several parts of which the last is short.
 TEST(Layernorm, RowsByTeams) {
-  run_on_every_space(make_app<Layernorm>({rows<Layernorm, ByTeams<true, 1>>(), rows<Layernorm, ByTeams<true, 4>>()}),
+  run_on_every_space(testing::app_with({rows<Layernorm, ByTeams<true, 1>>(), rows<Layernorm, ByTeams<true, 4>>()}),
                      {4, 8, 36, 64, 128, 132, 512, 516, 1028, 2052});
-  run_on_every_space(make_app<Layernorm>({rows<Layernorm, ByTeams<false, 1>>(), rows<Layernorm, ByTeams<false, 8>>()}),
+  run_on_every_space(testing::app_with({rows<Layernorm, ByTeams<false, 1>>(), rows<Layernorm, ByTeams<false, 8>>()}),
                      {1, 2, 7, 31, 33, 64, 65, 129, 511, 1023});
 }
 

@@ -99,8 +99,9 @@ struct LosesItsTail {
 // Runs through the driver like a program, at a realistic size. The results of all three rows are compared on the row's
 // own space with the results of the row that was right.
 TEST(BrokenMap, LosesItsTailAfterARightRow) {
-  App const app = make_app<Map>({testing::rows_of<Map>(LosesItsTail<1000000>{}),
-                                 testing::rows_of<Map>(LosesItsTail<1>{}), testing::rows_of<Map>(LosesItsTail<0>{})});
+  App const app =
+      testing::app_with({testing::rows_of<Map>(LosesItsTail<1000000>{}), testing::rows_of<Map>(LosesItsTail<1>{}),
+                         testing::rows_of<Map>(LosesItsTail<0>{})});
   for (std::string const& space : enabled_spaces()) {
     std::vector<Status> verdicts;
     std::unique_ptr<Case> problem_case;
@@ -141,7 +142,7 @@ TEST(BrokenMap, OnlyAWrongResultIsCaught) {
     for_range(exec, 0, in.a.extent(0), Add<T>{in.a.data(), out.out.data(), static_cast<T>(in.parameters.c), 0, 0});
   };
   auto const throws = [](auto const&, auto const&, auto const&) { throw std::runtime_error("out of memory"); };
-  std::vector<Row> const all = make_app<Map>({testing::rows_of<Map>(right)}).rows;
+  std::vector<Row> const all = testing::app_with({testing::rows_of<Map>(right)}).rows;
   auto const wanted = std::ranges::count_if(all, [](Row const& row) { return testing::is_wanted(row); });
   EXPECT_EQ(complaints(nothing, "out"), 0);
   EXPECT_EQ(complaints(nothing, "another field"), wanted);

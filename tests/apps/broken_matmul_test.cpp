@@ -492,8 +492,8 @@ template <class Exec>
 using OfBFloat16 = HalfPlan<Exec, BFloat16>;
 
 TEST(TensorProducts, OfPlans) {
-  App const plans = make_app<Matmul>({rows<Matmul, OnUnits<Tf32>>(), rows<Matmul, OnUnits<TwoTf32>>(),
-                                      rows<Matmul, OnUnits<OfHalf>>(), rows<Matmul, OnUnits<OfBFloat16>>()});
+  App const plans = testing::app_with({rows<Matmul, OnUnits<Tf32>>(), rows<Matmul, OnUnits<TwoTf32>>(),
+                                       rows<Matmul, OnUnits<OfHalf>>(), rows<Matmul, OnUnits<OfBFloat16>>()});
   for (DataKind const data : {DataKind::exact, DataKind::random}) {
     for (std::size_t const size : {1, 1000, 1 << 15, 40'000}) {
       auto const problem_case = plans.generate_data(DType::float32, size, 42, data, testing::with_defaults(plans, {}));

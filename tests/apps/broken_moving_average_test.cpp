@@ -107,7 +107,7 @@ struct PlainSum {
 };
 TEST(BrokenMovingAverage, SumLeavesTheRange) {
   App const broken =
-      make_app<MovingAverage>({testing::rows_of<MovingAverage>(testing::WrongStencil<MovingAverage, PlainSum>{})});
+      testing::app_with({testing::rows_of<MovingAverage>(testing::WrongStencil<MovingAverage, PlainSum>{})});
   testing::GivenFields const source({{"in", {{8}, std::vector<double>(8, 3e38)}}});
   for (Row const& row : broken.rows) {
     if (row.dtype != DType::float32 || !testing::is_wanted(row)) continue;

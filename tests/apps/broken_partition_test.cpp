@@ -107,7 +107,7 @@ struct Broken {
 // Returns what a row of the variant reports for each dtype and space; the element `pivot_at` is the pivot.
 template <class Variant>
 void for_each_outcome(std::size_t size, ParameterMap given, int runs, auto const& body, int pivot_at = -1) {
-  App const app = make_app<Partition>({testing::rows_of<Partition>(Variant{})});
+  App const app = testing::app_with({testing::rows_of<Partition>(Variant{})});
   for (Row const& row : app.rows) {
     if (!testing::is_wanted(row)) continue;
     if (pivot_at >= 0) {

@@ -124,7 +124,7 @@ ParameterMap with(std::int64_t window, char const* op = "sum") { return {{"windo
 // Windows with one NaN, and large numbers beside small ones: an element that left the window must leave no trace.
 template <class Variant>
 std::string outcome_on(testing::Pattern pattern, std::size_t size, ParameterMap const& given) {
-  App const app = make_app<Pooling>({testing::rows_of<Pooling>(Variant{})});
+  App const app = testing::app_with({testing::rows_of<Pooling>(Variant{})});
   Row const& row = app.rows.at(0);
   auto const problem_case =
       app.read(row.dtype, testing::PatternSource(app, pattern, size, given), testing::with_defaults(app, given));
@@ -159,7 +159,7 @@ TEST(BrokenPooling, DividesByWindow) {
 }
 TEST(BrokenPooling, ZeroBeforeArray) {
   // -1 and 1 alternate, beginning with -1: the first maximum is negative.
-  App const app = make_app<Pooling>({testing::rows_of<Pooling>(Broken<Mistake::zero_before_array>{})});
+  App const app = testing::app_with({testing::rows_of<Pooling>(Broken<Mistake::zero_before_array>{})});
   for (Row const& row : app.rows) {
     std::uint64_t seed = 1;
     while (random_value<float>(seed, 0, 0) >= 0) ++seed;

@@ -154,9 +154,9 @@ struct NoRejection {
 // Expects the rows of a callable for some dtypes to be wrong, in dtypes of this build.
 template <class Wrong>
 void expect_distribution_caught(Wrong const& wrong, ParameterMap const& given) {
-  for (Row const& row : make_app<Random>({testing::rows_of<Random>(wrong)}).rows) {
+  for (Row const& row : testing::app_with({testing::rows_of<Random>(wrong)}).rows) {
     if (!testing::is_wanted(row)) continue;
-    App const app = make_app<Random>({testing::rows_of<Random>(wrong)});
+    App const app = testing::app_with({testing::rows_of<Random>(wrong)});
     auto const problem_case = app.generate(row.dtype, 1001, 1, testing::with_defaults(app, given));
     std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
     EXPECT_TRUE(testing::is_wrong_result(outcome)) << testing::name_of(app, row) << ": " << outcome;

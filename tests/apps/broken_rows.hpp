@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "all_apps.hpp"
 #include "harness.hpp"
 
 #include <tessera/driver/driver.hpp>
@@ -25,6 +26,19 @@
 namespace tessera::testing {
 
 enum class Where { everywhere, hosts };
+
+/// Returns the mini-app of this program with these variants in the place of its own. (make_app would compile its cases
+/// once more in every test.)
+[[nodiscard]] inline App app_with(std::vector<VariantRows> const& variants) {
+  App app = all_apps().front();
+  app.variants.clear();
+  app.rows.clear();
+  for (VariantRows const& variant : variants) {
+    app.variants.push_back(variant.info);
+    app.rows.insert(app.rows.end(), variant.rows.begin(), variant.rows.end());
+  }
+  return app;
+}
 
 /// True unless the callable says `static constexpr bool deterministic = false`.
 template <class Call>
@@ -74,7 +88,7 @@ template <class Call>
 template <class Problem, class Wrong>
 void expect_caught(Wrong const& wrong, std::size_t size, ParameterMap const& given, std::string const& message,
                    int runs = 1, Where where = Where::everywhere) {
-  App const app = make_app<Problem>({rows_of<Problem>(wrong)});
+  App const app = app_with({rows_of<Problem>(wrong)});
   ASSERT_FALSE(app.rows.empty());
   int tried = 0;
   for (Row const& row : app.rows) {
@@ -93,7 +107,7 @@ void expect_caught(Wrong const& wrong, std::size_t size, ParameterMap const& giv
 /// right without its mistake. Rows may be skipped, but not all.
 template <class Problem, class Right>
 void expect_right(Right const& right, std::size_t size, ParameterMap const& given, int runs = 1) {
-  App const app = make_app<Problem>({rows_of<Problem>(right)});
+  App const app = app_with({rows_of<Problem>(right)});
   int wanted = 0;
   int passed = 0;
   for (Row const& row : app.rows) {
@@ -112,7 +126,7 @@ void expect_right(Right const& right, std::size_t size, ParameterMap const& give
 /// at the first launch, wrong after the samples.
 template <class Problem, class... Wrong>
 void expect_caught_later(std::size_t size, Wrong const&... wrong) {
-  App const app = make_app<Problem>({rows_of<Problem>(wrong)...});
+  App const app = app_with({rows_of<Problem>(wrong)...});
   ASSERT_FALSE(app.rows.empty());
   for (DType const dtype : dtypes_of_this_build()) {
     // For a large case one dtype is enough.

@@ -113,7 +113,7 @@ void expect_passes(App const& app, std::string const& axis, FieldSource const& s
 
 template <Mistake mistake>
 void expect_mistake_on(FieldSource const& source) {
-  App const app = make_app<Softmax>({testing::rows_of<Softmax>(Wrong<mistake>{})});
+  App const app = testing::app_with({testing::rows_of<Softmax>(Wrong<mistake>{})});
   for (Row const& row : app.rows) {
     auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {{"axis", std::string("rows")}}));
     EXPECT_NE(testing::run_row(row, *problem_case, problem_case->reference(), 1).find("y: "), std::string::npos)
@@ -161,7 +161,7 @@ struct Tuned {
 
 template <template <class, class> class Kernel>
 App app_of() {
-  return make_app<Softmax>({rows<Softmax, Tuned<Kernel>>()});
+  return testing::app_with({rows<Softmax, Tuned<Kernel>>()});
 }
 
 void run_matrices(App const& app, std::string const& axis, std::vector<Shape> const& shapes) {
@@ -285,8 +285,8 @@ struct HeldAfterZeros {
 // A race shows only sometimes. For two columns four lanes combine in slices; for more columns, two teams of two lanes
 // or four of one lane leave sums.
 TEST(Softmax, ColumnsInRegistersAgain) {
-  App const app = make_app<Softmax>({rows<Softmax, HeldAfterZeros<false>>()});
-  App const in_packs = make_app<Softmax>({rows<Softmax, HeldAfterZeros<true>>()});
+  App const app = testing::app_with({rows<Softmax, HeldAfterZeros<false>>()});
+  App const in_packs = testing::app_with({rows<Softmax, HeldAfterZeros<true>>()});
   auto const run = [](App const& of, std::size_t size, std::int64_t rows, std::int64_t team) {
     for (Row const& row : of.rows) {
       if (!testing::is_wanted(row)) continue;

@@ -166,7 +166,7 @@ struct ByLanes {
 };
 
 TEST(Transpose, ByLanes) {
-  App const app = make_app<Transpose>({rows<Transpose, ByLanes>()});
+  App const app = testing::app_with({rows<Transpose, ByLanes>()});
   for (Shape const& shape : std::vector<Shape>{
            {0, 3}, {1, 1}, {1, 300}, {300, 1}, {7, 5}, {16, 32}, {64, 68}, {65, 64}, {67, 131}, {200, 100}}) {
     testing::expect_passes(app, {shape});
