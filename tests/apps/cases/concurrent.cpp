@@ -11,7 +11,7 @@ AppCases app_cases() {
                       {{"chains", Int{64}}, {"kernels", Int{3}}},
                       {{"chains", Int{1}}, {"kernels", Int{40}}}};
   cases.choose = [](Dice& dice, ParameterMap& map) {
-    map["chains"] = static_cast<Int>(1 + dice.below(64));
+    map["chains"] = static_cast<Int>(1 + dice.below(16));
     map["kernels"] = static_cast<Int>(1 + dice.below(12));
   };
   return cases;
