@@ -27,6 +27,7 @@ foreach(part RANGE 3)
   tessera_add_gpu_test(collectives_${part} COMMAND collective_tests
     ENVIRONMENT GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=${part})
 endforeach()
+tessera_add_gpu_test(kernels COMMAND kernel_tests)
 
 tessera_add_gpu_test(memory COMMAND memory_tests)
 
