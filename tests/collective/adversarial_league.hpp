@@ -2,6 +2,7 @@
 // A league of AdversarialTeams, for kernels that are functors of a TeamPolicy's member. Include it before the kernels:
 // they use only the Kokkos functions declared by then.
 
+#include <concepts>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,9 +59,17 @@ void run_league(Kernel const& kernel, int teams, int threads, Order order) {
   EXPECT_EQ(error.value_or(""), "");
 }
 
+/// One thread of a model of a team: LeagueMember, and AdversarialCluster::Member.
+template <class M>
+concept ModelMember = requires {
+  typename M::Scratch;
+  requires std::same_as<typename M::Scratch, AdversarialSpace::scratch_memory_space>;
+};
+
 /// The indices 0 .. count - 1, shared by the threads of a team as on a GPU: thread t gets t, t + threads, ...
 struct SharedIndices {
-  LeagueMember const& team;
+  int thread;
+  int threads;
   int count;
 };
 
@@ -70,32 +79,32 @@ struct SharedIndices {
 /// lane.
 namespace Kokkos {
 
-[[nodiscard]] KOKKOS_INLINE_FUNCTION Impl::ThreadSingleStruct<tessera::test::LeagueMember> PerTeam(
-    tessera::test::LeagueMember const& team) {
+template <tessera::test::ModelMember Member>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION Impl::ThreadSingleStruct<Member> PerTeam(Member const& team) {
   return {team};
 }
-[[nodiscard]] KOKKOS_INLINE_FUNCTION Impl::VectorSingleStruct<tessera::test::LeagueMember> PerThread(
-    tessera::test::LeagueMember const& team) {
+template <tessera::test::ModelMember Member>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION Impl::VectorSingleStruct<Member> PerThread(Member const& team) {
   return {team};
 }
-[[nodiscard]] KOKKOS_INLINE_FUNCTION tessera::test::SharedIndices TeamThreadRange(
-    tessera::test::LeagueMember const& team, int count) {
-  return {team, count};
+template <tessera::test::ModelMember Member>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION tessera::test::SharedIndices TeamThreadRange(Member const& team, int count) {
+  return {team.team_rank(), team.team_size(), count};
 }
-[[nodiscard]] KOKKOS_INLINE_FUNCTION tessera::test::SharedIndices TeamVectorRange(
-    tessera::test::LeagueMember const& team, int count) {
-  return {team, count};
+template <tessera::test::ModelMember Member>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION tessera::test::SharedIndices TeamVectorRange(Member const& team, int count) {
+  return {team.team_rank(), team.team_size(), count};
 }
 template <class Body>
 KOKKOS_FUNCTION void parallel_for(tessera::test::SharedIndices const& indices, Body const& body) {
-  for (int i = indices.team.team_rank(); i < indices.count; i += indices.team.team_size()) body(i);
+  for (int i = indices.thread; i < indices.count; i += indices.threads) body(i);
 }
-template <class Body>
-KOKKOS_FUNCTION void single(Impl::ThreadSingleStruct<tessera::test::LeagueMember> const& of, Body const& body) {
+template <tessera::test::ModelMember Member, class Body>
+KOKKOS_FUNCTION void single(Impl::ThreadSingleStruct<Member> const& of, Body const& body) {
   if (of.team_member.team_rank() == 0) body();
 }
-template <class Body>
-KOKKOS_FUNCTION void single(Impl::VectorSingleStruct<tessera::test::LeagueMember> const&, Body const& body) {
+template <tessera::test::ModelMember Member, class Body>
+KOKKOS_FUNCTION void single(Impl::VectorSingleStruct<Member> const&, Body const& body) {
   body();
 }
 

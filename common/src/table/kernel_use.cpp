@@ -135,6 +135,15 @@ cudaError_t __wrap___cudaLaunchKernel(void const* kernel, dim3 teams, dim3 threa
   return __real___cudaLaunchKernel(kernel, teams, threads, arguments, scratch, stream);
 }
 
+// Launches in clusters. Libraries before CUDA 11.8 do not have it.
+#if CUDART_VERSION >= 11080
+cudaError_t __real_cudaLaunchKernelExC(cudaLaunchConfig_t const*, void const*, void**);
+cudaError_t __wrap_cudaLaunchKernelExC(cudaLaunchConfig_t const* launch, void const* kernel, void** arguments) {
+  tessera::Note const note(kernel, launch->gridDim, launch->blockDim, launch->dynamicSmemBytes);
+  return __real_cudaLaunchKernelExC(launch, kernel, arguments);
+}
+#endif
+
 #elif defined(KOKKOS_ENABLE_HIP)
 
 hipError_t __real_hipLaunchKernel(void const*, dim3, dim3, void**, std::size_t, hipStream_t);

@@ -25,7 +25,7 @@ struct KernelUse {
 /// launches. Does not wait for the kernels. Returns nothing in host builds and for host rows.
 ///
 /// Detects launches by this program and its static libraries through CUDA's and HIP's ordinary launch call (Kokkos,
-/// CUB, Thrust). Does not detect launches by shared libraries (cuBLAS) and launches in clusters. See
+/// CUB, Thrust), and CUDA's launches in clusters. Does not detect launches by shared libraries (cuBLAS). See
 /// docs/decisions/0017-kernels-as-launched.md.
 [[nodiscard]] std::vector<KernelUse> kernels_of(std::function<void()> const& launch);
 

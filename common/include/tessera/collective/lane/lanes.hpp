@@ -20,6 +20,7 @@
 ///   read(v, 2)       -> 3           (one value, the same for all lanes)
 ///   first_of(v, 2)   -> 1 1 3 3     (the value of the first lane in each group of 2)
 ///   ballot(v > 2)    -> 0b1100
+///   elect()          -> true in one lane, the same one each time; false in the others
 ///   sync()              afterwards all lanes see what each lane has written
 
 #include <Kokkos_Core.hpp>
@@ -54,6 +55,7 @@ concept Lanes = requires(L const& lanes, typename L::template Value<int> value, 
   { lanes.ballot(flag) } -> std::same_as<std::uint64_t>;
   { lanes.any(flag) } -> std::same_as<bool>;
   { lanes.all(flag) } -> std::same_as<bool>;
+  { lanes.elect() } -> std::same_as<decltype(flag)>;
   lanes.sync();
 };
 
@@ -134,6 +136,12 @@ class Emulated {
   [[nodiscard]] KOKKOS_FUNCTION bool all(Values<bool, W> const& flag) const {
     return ballot(flag) == (~std::uint64_t{0} >> (64 - W));
   }
+  /// True in lane 0.
+  [[nodiscard]] KOKKOS_FUNCTION Values<bool, W> elect() const {
+    Values<bool, W> result{};
+    result.at[0] = true;
+    return result;
+  }
 
   /// After the call all lanes see what each lane wrote to scratch or memory before it.
   KOKKOS_FUNCTION void sync() const {}
@@ -188,6 +196,16 @@ class Hardware {
   }
   [[nodiscard]] KOKKOS_FUNCTION bool any(bool flag) const { return ballot(flag) != 0; }
   [[nodiscard]] KOKKOS_FUNCTION bool all(bool flag) const { return ballot(flag) == (~std::uint64_t{0} >> (64 - W)); }
+  /// CUDA chooses the lane from compute capability 9.0; elsewhere it is lane 0.
+  [[nodiscard]] KOKKOS_FUNCTION bool elect() const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    std::uint32_t elected;
+    asm volatile("{ .reg .pred one; elect.sync _|one, %1; selp.u32 %0, 1, 0, one; }" : "=r"(elected) : "r"(mask()));
+    return elected != 0;
+#else
+    return rank() == 0;
+#endif
+  }
   KOKKOS_FUNCTION void sync() const {
 #if defined(__CUDA_ARCH__)
     __syncwarp(mask());
