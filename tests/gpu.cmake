@@ -136,6 +136,9 @@ if(TESSERA_KOKKOS_ARCH MATCHES "HOPPER90")
   # Not AskForWarpgroups, a reduction that runs no kernel of its own.
   tessera_add_machine_code_test(matmul ParallelFor.*Warpgroup
     WARPGROUP[.]ARRIVE WARPGROUP[.]DEPBAR FENCE[.]VIEW[.]ASYNC)
+  # Both halves of a cluster's barrier, and the election of a lane. Not yet run on a GPU.
+  tessera_add_machine_code_test(dot run_in_cluster.*ClusterSumKernel CGABAR_ARV CGABAR_WAIT ELECT)
+  tessera_add_machine_code_test(histogram run_in_cluster.*ClusterHistogramKernel CGABAR_ARV CGABAR_WAIT)
 endif()
 tessera_add_machine_code_test(dot SinglePassSumKernel MEMBAR)
 tessera_add_machine_code_test(histogram HistogramKernel MEMBAR)

@@ -2,6 +2,9 @@
 
 #include "broken_rows.hpp"
 
+#include "adversarial_cluster.hpp"
+
+#include "../../apps/dot/cluster_sum.hpp"
 #include "../../apps/dot/problem.hpp"
 
 #include <tessera/core/scratch.hpp>
@@ -216,6 +219,58 @@ TEST(BrokenDot, LosesUpdates) {
 }
 // Run twice: the sum of 16-bit floats is in the variant's own memory, which is zero only at first.
 TEST(BrokenDot, NotZeroed) { testing::expect_caught<Dot>(NotZeroed{}, 1003, {}, "out", 2); }
+
+// Runs cluster_sum's kernel under the model of a cluster. Cluster barrier number `weak` is only a team's; -1: none is.
+// Returns what is wrong, or an empty string.
+std::string outcome_on_clusters(int teams, int threads, std::size_t n, test::Order team_order, test::Order order,
+                                int weak) {
+  using Kernel = ClusterSumKernel<test::AdversarialSpace, double, lane::Emulated<4>>;
+  std::vector<double> a(n);
+  std::vector<double> b(n);
+  double expected = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    a[i] = static_cast<double>(i % 97);
+    b[i] = static_cast<double>(1 + i % 31);
+    expected += a[i] * b[i];
+  }
+  auto const chunks = kernels::split(n, static_cast<std::size_t>(teams * threads), 3);
+  test::AdversarialCluster cluster(teams, threads, Kernel::scratch_bytes(threads));
+  double out = 0;
+  Kernel const kernel{a.data(), b.data(), &out, chunks};
+  for (int i = 0; i < chunks.count; ++i) {
+    auto const run = [&](test::AdversarialCluster::Member const& team) { kernel(test::WeakBarrierMember(team, weak)); };
+    if (auto const error = cluster.run(team_order, order, run, i, chunks.count)) return *error;
+  }
+  return out == expected ? "" : "wrong sum";
+}
+
+TEST(DotKernels, OnClustersInAnyOrder) {
+  for (int const teams : {1, 2, 4, 8}) {
+    for (int const threads : {1, 3}) {
+      for (std::size_t const n : {0, 1, 31, 1003}) {
+        for (test::Order const team_order : test::team_orders) {
+          for (test::Order const order : test::all_orders) {
+            EXPECT_EQ(outcome_on_clusters(teams, threads, n, team_order, order, -1), "")
+                << n << " by " << teams << " teams of " << threads;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Sums must be written before other teams read them, and no team may end before the others have read its sum.
+TEST(DotKernels, EachBarrierOfAClusterIsNecessary) {
+  for (int const weak : {0, 1}) {
+    for (int const teams : {2, 4}) {
+      std::string all;
+      for (test::Order const team_order : test::team_orders) {
+        all += outcome_on_clusters(teams, 2, 1003, team_order, test::Order::ascending, weak) + "\n";
+      }
+      EXPECT_NE(all.find("wrong sum"), std::string::npos) << weak << " of " << teams << " teams: " << all;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace tessera::dot

@@ -14,6 +14,7 @@
 
 #include "broken_rows.hpp"
 
+#include "adversarial_cluster.hpp"
 #include "adversarial_league.hpp"
 #include "adversarial_team.hpp"
 #include "guarded_array.hpp"
@@ -21,6 +22,7 @@
 #include "../../apps/histogram/plan.hpp"
 #include "../../apps/histogram/problem.hpp"
 
+#include <tessera/kernels/cluster_histogram.hpp>
 #include <tessera/kernels/histogram.hpp>
 #include <tessera/verify/verify.hpp>
 
@@ -386,6 +388,67 @@ TEST(HistogramBins, IntegersExactlyAsByDivision) {
         std::int64_t const edge = lo + b * (hi - lo) / bins;
         for (std::int64_t x = edge - 1; x <= edge + 2; ++x) expect(x);
       }
+    }
+  }
+}
+
+// Runs the kernel on clusters under the model of a cluster. Cluster barrier number `weak` is only a team's; -1: none is.
+// Returns what is wrong, or an empty string.
+std::string outcome_on_clusters(int teams, int threads, std::int64_t bins, std::size_t n, test::Order team_order,
+                                test::Order order, int weak) {
+  using Bins = kernels::EqualBins<float>;
+  using Kernel =
+      kernels::detail::ClusterHistogramKernel<test::AdversarialSpace, float, Bins, SmallTuning<std::uint32_t, 0>>;
+  test::GuardedArray<float> of_in(n + 1);
+  float* const in = of_in.last(n);
+  for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<float>(i * 7 % 23) / 10.0F;  // some are outside the range
+  Bins const rule(0, 2, bins);
+  std::vector<std::int64_t> expected(static_cast<std::size_t>(bins) + 1);
+  for (std::size_t i = 0; i < n; ++i) ++expected[static_cast<std::size_t>(rule(in[i]))];
+  kernels::Chunks const chunks = kernels::split(n, static_cast<std::size_t>(teams * threads * Kernel::part), 3);
+  test::AdversarialCluster cluster(teams, threads, Kernel::scratch_bytes(static_cast<std::int32_t>(bins), teams));
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(bins) + 1, -1);
+  std::vector<std::int64_t> totals(counts.size());
+  std::uint32_t finished = 0;
+  Kernel const kernel{in,
+                      {totals.data(), &finished, counts.data(), &counts.back(), static_cast<std::int32_t>(bins),
+                       static_cast<std::uint32_t>(chunks.count * teams)},
+                      rule,
+                      chunks};
+  for (int i = 0; i < chunks.count; ++i) {
+    auto const run = [&](test::AdversarialCluster::Member const& team) { kernel(test::WeakBarrierMember(team, weak)); };
+    if (auto const error = cluster.run(team_order, order, run, i, chunks.count)) return *error;
+  }
+  if (counts != expected) return "wrong counts";
+  return totals == std::vector<std::int64_t>(totals.size()) && finished == 0 ? "" : "not ready for the next launch";
+}
+
+TEST(HistogramKernels, OnClustersInAnyOrder) {
+  for (int const teams : {1, 2, 4, 8}) {
+    for (int const threads : {1, 3}) {
+      for (std::int64_t const bins : {1, 2, 7, 8, 20}) {
+        for (std::size_t const n : {0, 1, 16, 1003, 5000}) {
+          for (test::Order const team_order : test::team_orders) {
+            for (test::Order const order : test::all_orders) {
+              EXPECT_EQ(outcome_on_clusters(teams, threads, bins, n, team_order, order, -1), "")
+                  << n << " in " << bins << " bins by " << teams << " teams of " << threads;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Zeros must come before any count, and all counts before the first sum.
+TEST(HistogramKernels, EachBarrierOfAClusterIsNecessary) {
+  for (int const weak : {0, 1}) {
+    for (int const teams : {2, 8}) {
+      std::string all;
+      for (test::Order const team_order : test::team_orders) {
+        all += outcome_on_clusters(teams, 2, 20, 5000, team_order, test::Order::ascending, weak) + "\n";
+      }
+      EXPECT_NE(all.find("wrong counts"), std::string::npos) << weak << " of " << teams << " teams: " << all;
     }
   }
 }

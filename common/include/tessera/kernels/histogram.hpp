@@ -170,10 +170,11 @@ KOKKOS_FUNCTION void count_ahead(Member const& team, T const* in, std::size_t be
   for (; i < last; ++i) count(counter_of(in[i], 0));
 }
 
-/// Bins that a team counts: `size` bins, starting at `first`.
+/// Bins that a team counts: `size` bins, starting at `first`, every one of them or one in `stride`.
 struct BinSlice {
   std::int32_t first;
   std::int32_t size;
+  std::int32_t stride = 1;
 };
 
 /// Totals of all teams: bins + 1 numbers, `outside` after the last bin, as the rule of the bins returns it. The last
@@ -189,12 +190,12 @@ struct BinTotals {
 
   [[nodiscard]] KOKKOS_FUNCTION std::int32_t size() const { return bins + 1; }
 
-  /// Adds `of(i)`, if not 0, to bin i of the slice. Must be called by all threads and lanes of a team. No barriers.
+  /// Adds `of(i)`, if not 0, to the slice's bin number i. Must be called by all threads and lanes of a team. No barriers.
   template <class Member, class Of>
   KOKKOS_FUNCTION void add(Member const& team, BinSlice const& slice, Of const& of) const {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, slice.size), [&](std::int32_t i) {
       std::uint32_t const more = of(i);
-      if (more != 0) Kokkos::atomic_add(totals + slice.first + i, static_cast<std::int64_t>(more));
+      if (more != 0) Kokkos::atomic_add(totals + slice.first + i * slice.stride, static_cast<std::int64_t>(more));
     });
   }
 
@@ -225,20 +226,22 @@ struct HistogramShape {
   int slices;  ///< of bins, each counted by teams of its own
 };
 
-/// Returns the teams' chunks: of the user's `tile`, or `chunks` per resident team, but not so small that adding the
-/// counts to the result costs more than counting. A chunk has at most about 2^30 elements, so that its 32-bit counts
-/// cannot overflow.
+/// Returns `chunks` per resident team of `lanes` lanes.
+template <ExecutionSpace Exec>
+[[nodiscard]] std::size_t chunks_that_fill(Exec const& exec, int lanes, double chunks) {
+  return static_cast<std::size_t>(chunks * static_cast<double>(teams_at_once(exec, lanes)));
+}
+
+/// Returns the teams' chunks: of the user's `tile`, or `fill` chunks, but not so small that adding the counts to the
+/// result costs more than counting. A chunk has at most about 2^30 elements, so that its 32-bit counts cannot overflow.
 ///
 /// \param part elements that a team handles at a time
-/// \param lanes lanes per team
-template <ExecutionSpace Exec>
-[[nodiscard]] Chunks histogram_chunks(Exec const& exec, std::size_t n, std::int64_t bins, std::int64_t requested_tile,
-                                      std::size_t part, int lanes, double chunks) {
+[[nodiscard]] inline Chunks histogram_chunks(std::size_t n, std::int64_t bins, std::int64_t requested_tile,
+                                             std::size_t part, std::size_t fill) {
   if (requested_tile > 0) {
     auto const tile = static_cast<std::size_t>(requested_tile);
     return {.n = n, .size = tile, .count = league_of(std::max<std::size_t>(1, tiles_of(n, tile)))};
   }
-  auto const fill = static_cast<std::size_t>(chunks * static_cast<double>(teams_at_once(exec, lanes)));
   std::size_t const worthwhile = std::max<std::size_t>(1, n / (4 * static_cast<std::size_t>(bins)));
   std::size_t const necessary = tiles_of(n, std::size_t{1} << 30);
   return split(n, part, std::max(std::min(fill, worthwhile), necessary));
@@ -283,8 +286,8 @@ struct ScratchHistogramKernel {
     std::int32_t const size = slice_size(bins, slices);
     int const fitting = static_cast<int>((std::size_t{1} << 14) / sizeof(std::uint32_t)) / size;
     return {threads, std::clamp(fitting, 1, threads > 1 ? (threads + 1) / 2 : Tuning::copies_of_one),
-            histogram_chunks(exec, n, bins, tile, static_cast<std::size_t>(threads) * part, threads * vector_length,
-                             Tuning::scratch_chunks),
+            histogram_chunks(n, bins, tile, static_cast<std::size_t>(threads) * part,
+                             chunks_that_fill(exec, threads * vector_length, Tuning::scratch_chunks)),
             slices};
   }
   /// Counters that fit into a team's scratch, minus what Kokkos and the padding of an array take.
@@ -494,7 +497,8 @@ struct LaneHistogramKernel {
                  std::to_string(scratch_there(exec)) + ")");
     }
     std::size_t const team_part = static_cast<std::size_t>(threads) * part;
-    Chunks chunks = histogram_chunks(exec, n, bins, tile, team_part, threads * vector_length, Tuning::lane_chunks);
+    Chunks chunks = histogram_chunks(n, bins, tile, team_part,
+                                     chunks_that_fill(exec, threads * vector_length, Tuning::lane_chunks));
     // A chunk with one part more than the counters hold would be flushed twice.
     std::size_t const period = parts_between_flushes * team_part;
     if (tile == 0 && chunks.size > period) {
