@@ -31,6 +31,20 @@ def all_axes(name, description, x):
         yield softmax_case(f"{name}_{axis}", f"{description}; {axis}", x, axis)
 
 
+def printed_run(t):
+    """The book prints the first five of 128 random inputs and of their results. The other inputs are equal here, so that
+    the sum, and with it the five results, are the book's."""
+    inputs = np.array([1.1810775, 0.60472375, 0.5718309, 0.6644599, -0.08899796])
+    results = np.array([0.01718348, 0.00965615, 0.0093437, 0.01025055, 0.0048253])
+    others = 128 - inputs.size
+    total = np.exp(inputs[0]) / results[0]
+    x = np.full(128, np.log((total - np.exp(inputs).sum()) / others))
+    x[: inputs.size] = inputs
+    case = softmax_case("puzzle_p16_printed", "P16: five inputs with printed results, 123 equal ones", x.astype(t))
+    assert np.allclose(case.expected["y"][:5], results, rtol=1e-6)
+    return case
+
+
 def cases():
     for t in FLOATS:
         puzzle = softmax_case("puzzle_p16", "P16: 1 2 3 4 -> 0.0320586 0.08714432 0.2368828 0.6439143",
@@ -38,6 +52,7 @@ def cases():
         assert np.allclose(puzzle.expected["y"], [0.0320586, 0.08714432, 0.2368828, 0.6439143], rtol=1e-6)
         yield puzzle
         yield softmax_case("puzzle_p16_128", "P16: the puzzle's 128 elements, 0 1 2 ... 127", np.arange(128, dtype=t))
+        yield printed_run(t)
         yield from all_axes("uneven", "31 x 37, no symmetry", uneven(31 * 37, t).reshape(31, 37))
         yield from all_axes("equal", "all equal: 1 / count", np.full((7, 12), -3.25, t))
         yield from all_axes("large", "+-1e4: the maximum must be subtracted",
