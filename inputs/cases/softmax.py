@@ -32,8 +32,8 @@ def all_axes(name, description, x):
 
 
 def printed_run(t):
-    """The book prints the first five of 128 random inputs and of their results. The other inputs are equal here, so that
-    the sum, and with it the five results, are the book's."""
+    """The book prints the first five of 128 random inputs and of their results. The other inputs are equal here, so
+    that the sum, and with it the five results, are the book's."""
     inputs = np.array([1.1810775, 0.60472375, 0.5718309, 0.6644599, -0.08899796])
     results = np.array([0.01718348, 0.00965615, 0.0093437, 0.01025055, 0.0048253])
     others = 128 - inputs.size

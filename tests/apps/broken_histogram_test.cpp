@@ -392,7 +392,7 @@ TEST(HistogramBins, IntegersExactlyAsByDivision) {
   }
 }
 
-// Runs the kernel on clusters under the model of a cluster. Cluster barrier number `weak` is only a team's; -1: none is.
+// Runs the kernel under the model of a cluster. Cluster barrier number `weak` is only a team's; -1: none is.
 // Returns what is wrong, or an empty string.
 std::string outcome_on_clusters(int teams, int threads, std::int64_t bins, std::size_t n, test::Order team_order,
                                 test::Order order, int weak) {

@@ -71,8 +71,8 @@ class AdversarialCluster {
     Scratch scratch_;
   };
 
-  /// Runs `body(Member const&)` in every thread of every team, for one cluster of a league. Returns an error, or nothing
-  /// if there is none.
+  /// Runs `body(Member const&)` in every thread of every team, for one cluster of a league. Returns an error,
+  /// if there is one.
   template <class Body>
   [[nodiscard]] std::optional<std::string> run(Order teams, Order threads, Body const& body, int cluster = 0,
                                                int clusters = 1) {
@@ -187,8 +187,8 @@ class AdversarialCluster {
   int turn_ = 0;        // teams that have reached the next one
 };
 
-/// A member whose cluster barrier number `weak`, counted from 0, is only a barrier of its team: a mistake that a kernel's
-/// test must find for each of the kernel's barriers.
+/// A member whose cluster barrier number `weak`, counted from 0, is only a barrier of its team: a mistake that
+/// tests must find for each of a kernel's barriers.
 class WeakBarrierMember : public AdversarialCluster::Member {
  public:
   WeakBarrierMember(AdversarialCluster::Member const& member, int weak) : Member(member), weak_(weak) {}

@@ -1,6 +1,6 @@
 /// \file
-/// The teams of a cluster hold the counts together: each counts in the scratch of the team that owns the bin. The kernel
-/// is kernels/cluster_histogram.hpp. CUDA from compute capability 9.0; elsewhere the row is skipped.
+/// The teams of a cluster hold the counts together: each counts in the scratch of the team that owns the bin.
+/// The kernel is kernels/cluster_histogram.hpp. CUDA from compute capability 9.0; elsewhere the row is skipped.
 
 #include "../plan.hpp"
 

@@ -190,7 +190,7 @@ struct BinTotals {
 
   [[nodiscard]] KOKKOS_FUNCTION std::int32_t size() const { return bins + 1; }
 
-  /// Adds `of(i)`, if not 0, to the slice's bin number i. Must be called by all threads and lanes of a team. No barriers.
+  /// Adds `of(i)`, if not 0, to the slice's bin i. Must be called by all threads and lanes of a team. No barriers.
   template <class Member, class Of>
   KOKKOS_FUNCTION void add(Member const& team, BinSlice const& slice, Of const& of) const {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, slice.size), [&](std::int32_t i) {

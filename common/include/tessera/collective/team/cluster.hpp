@@ -6,7 +6,7 @@
 ///
 /// A team in a cluster is a Team with these functions:
 ///   cluster_rank(), cluster_size()   this team's rank, and the number of teams
-///   cluster_barrier()                a barrier of all threads of all teams of the cluster. It is also a team_barrier():
+///   cluster_barrier()                a barrier of all threads of all teams of the cluster, and so of each team:
 ///                                    afterwards, each thread sees what every other wrote to any team's scratch before
 ///   scratch_of(rank, own)            the address, in the scratch of team `rank`, of what is at `own` in the caller's
 ///   add_to(rank, own, value)         atomic addition to a counter in the scratch of team `rank`

@@ -4,8 +4,8 @@
 /// only, compute capability 9.0 or higher. Kokkos has no clusters, and grants a team 48 KB on CUDA.
 ///
 /// The kernel is the functor of a TeamPolicy: it takes its team as a template argument, and the team that it gets is a
-/// Kokkos team with the functions of a cluster. So team_scratch(), TeamVectorRange, single and the project's collectives
-/// work as in any other launch:
+/// Kokkos team with the functions of a cluster. So team_scratch(), TeamVectorRange, single and the collectives work as
+/// in any other launch:
 ///
 ///     struct Kernel {
 ///       template <team::Cluster Member>
