@@ -58,6 +58,20 @@ void fill(Pattern pattern, std::uint64_t stream, std::size_t size, void* destina
   for (std::size_t i = 0; i < size; ++i) data[i] = element<T>(pattern, stream, i, size);
 }
 
+// Offsets of segments of `elements` elements, which must not fall. A sixth of the segments is empty, and the next one
+// is as long as all of them would be.
+void fill_offsets(std::uint64_t stream, std::size_t size, std::size_t elements, std::int64_t* offsets) {
+  auto const n = static_cast<double>(elements);
+  for (std::size_t i = 0; i < size; ++i) {
+    double const uniform = static_cast<double>(random_bits(7, stream, i) >> 11) * 0x1p-53;
+    offsets[i] = static_cast<std::int64_t>(n * uniform);
+  }
+  std::sort(offsets, offsets + size);
+  if (size > 0) offsets[0] = 0;
+  if (size > 1) offsets[size - 1] = static_cast<std::int64_t>(elements);
+  for (std::size_t i = size / 3; i < size / 2; ++i) offsets[i] = offsets[size / 3];
+}
+
 }  // namespace
 
 std::string name_of(Pattern pattern) {
@@ -93,7 +107,9 @@ void PatternSource::read(FieldSpec const& spec, void* destination) const {
     case DType::float32: return fill<float>(pattern_, stream, size, destination);
     case DType::float64: return fill<double>(pattern_, stream, size, destination);
     case DType::int32: return fill<std::int32_t>(pattern_, stream, size, destination);
-    case DType::int64: return fill<std::int64_t>(pattern_, stream, size, destination);
+    case DType::int64: {  // offsets of segments of the array `in`
+      return fill_offsets(stream, size, count_of(shapes_.at("in")), static_cast<std::int64_t*>(destination));
+    }
     case DType::float16: return fill<Half>(pattern_, stream, size, destination);
     case DType::bfloat16: return fill<BFloat16>(pattern_, stream, size, destination);
   }

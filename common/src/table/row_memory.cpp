@@ -121,7 +121,7 @@ void poison_block(unsigned char* block, std::size_t bytes, Word value) {
 
 // The positions of a field's pieces that get other values.
 struct Pieces {
-  static constexpr std::size_t most_words = std::size_t{1} << 20;
+  static constexpr std::size_t most_words = OtherValues::most_bytes / sizeof(std::uint32_t);
   static constexpr std::size_t pieces = 256;
   static constexpr std::size_t piece = most_words / pieces;
 

@@ -206,6 +206,9 @@ struct App {
   std::vector<Shape> (*input_shapes)(std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_size)(DType, std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_source)(DType, FieldSource const&, ParameterMap const&) = nullptr;
+  /// Throws UserError if values in a source are no input, such as offsets that fall; only if the Problem has
+  /// `check_source`.
+  void (*check_source)(FieldSource const&) = nullptr;
   bool has_short_floats = false;  ///< has rows in half and bfloat16, in a build with these dtypes
   bool distributed = false;       ///< has variants of level `ranks`: its fields are split over the ranks
   /// Returns how the ranks share each output field; only if `distributed`.

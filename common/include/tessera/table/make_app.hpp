@@ -657,6 +657,9 @@ template <class Problem>
                                            detail::checked_parameters<Problem, T>(map));
     });
   };
+  if constexpr (requires(FieldSource const& source) { Problem::check_source(source); }) {
+    app.check_source = [](FieldSource const& source) { Problem::check_source(source); };
+  }
   app.has_short_floats = has_short_floats<Problem>;
   app.distributed = Distributed<Problem>;
   if constexpr (Distributed<Problem>) {

@@ -53,6 +53,8 @@ void for_host_ranges(std::size_t count, std::function<void(std::size_t begin, st
 /// its first and last bytes. The cost therefore has a bound for any size.
 class OtherValues {
  public:
+  static constexpr std::size_t most_bytes = std::size_t{1} << 22;  ///< of a field that are replaced
+
   OtherValues(std::string_view space, unsigned char* data, std::size_t bytes);
   ~OtherValues();
   OtherValues(OtherValues const&) = delete;
