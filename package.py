@@ -115,6 +115,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "prefix_sum",
         "random",
         "roofline",
+        "segmented_sum",
         "softmax",
         "stencil_chain",
         "transpose",

@@ -33,7 +33,7 @@
 namespace tessera::testing {
 namespace {
 
-/// A field of floats with its shape.
+/// A field with its shape.
 template <class T>
 struct Span {
   T* data;
@@ -48,7 +48,10 @@ class Scene {
  public:
   Scene(std::vector<HostField> const& input, std::vector<HostField>& output) : input_(input), output_(output) {}
 
-  [[nodiscard]] Span<float const> in(std::string const& name) const { return span<float const>(find(input_, name)); }
+  template <class T = float>
+  [[nodiscard]] Span<T const> in(std::string const& name) const {
+    return span<T const>(find(input_, name));
+  }
   template <class T = float>
   [[nodiscard]] Span<T> out(std::string const& name) const {
     return span<T>(find(output_, name));
@@ -324,6 +327,19 @@ Damage axis_sum_off(bool along_rows, double factor) {
   };
 }
 
+/// The sum of a late segment lacks its last element that is not 0, or has it twice.
+Damage segment_off(double factor) {
+  return [=](Scene const& scene) {
+    auto const in = scene.in("in");
+    auto const out = scene.out("out");
+    std::size_t row = late_tile(out.size);
+    while (out[row] == 0) ++row;
+    auto last = static_cast<std::size_t>(scene.in<std::int64_t>("offsets")[row + 1]) - 1;
+    while (in[last] == 0) --last;
+    add_to(out[row], factor * static_cast<double>(in[last]));
+  };
+}
+
 /// One product or element is missing in each sum: out[i] -= a[i + shift] * k[tap].
 Damage window_lacks(std::string const& of, std::string const& kernel) {
   return [=](Scene const& scene) {
@@ -540,7 +556,8 @@ std::vector<Mistake> mistakes() {
                                                                                    {"conv2d", "out"},
                                                                                    {"concurrent", "out"},
                                                                                    {"partition", "values"},
-                                                                                   {"prefix_sum", "out"}}) {
+                                                                                   {"prefix_sum", "out"},
+                                                                                   {"segmented_sum", "out"}}) {
     // partition's first row writes only the elements that go left.
     std::string const row = app == "partition" ? "scan_scatter" : "";
     list.push_back({app, "tile_not_written", tile_not_written(field), row});
@@ -584,6 +601,11 @@ std::vector<Mistake> mistakes() {
   list.push_back({"pooling", "element_lost_in_a_window", window_lacks("a", "")});
   list.push_back({"conv1d", "tap_lost", window_lacks("a", "k")});
   list.push_back({"conv2d", "tap_lost", window_lacks("in", "k")});
+  for (std::string const lengths : {"uniform", "power_law"}) {
+    ParameterMap const of_lengths{{"lengths", lengths}};
+    list.push_back({"segmented_sum", "element_lost_" + lengths, segment_off(-1), "", false, of_lengths});
+    list.push_back({"segmented_sum", "element_twice_" + lengths, segment_off(1), "", false, of_lengths});
+  }
   list.push_back({"histogram", "element_lost", bin_off(-1)});
   list.push_back({"histogram", "elements_twice", bin_off(3)});
   list.push_back({"partition", "count_off", [](Scene const& scene) { ++scene.out<std::int64_t>("left_count")[0]; }});
