@@ -117,6 +117,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "roofline",
         "segmented_sum",
         "softmax",
+        "sort",
         "stencil_chain",
         "transpose",
         "zip",

@@ -1,0 +1,150 @@
+// Wrong sorts must be caught, also at a user's size.
+
+#include "broken_rows.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "../../apps/sort/problem.hpp"
+
+#include <tessera/kernels/merge_sort.hpp>
+
+namespace tessera::sort {
+namespace {
+
+enum class Mistake {
+  none,
+  swapped_at_the_end,    // the last two different keys
+  lost_and_duplicated,   // a key of the middle is replaced by its neighbour
+  ties_in_wrong_order,   // the values of the last two equal keys
+  nan_in_the_middle,     // the first NaN and the key of the middle
+  lowest_digit_skipped,  // of 8 bits
+  highest_digit_skipped,
+  values_left_behind,  // those of the second half stay where they were
+  ignores_descending,
+};
+
+// One thread: looks for the place from the end.
+template <class T, class Keys, class Values>
+struct Damage {
+  Mistake mistake;
+  collective::KeyOrder<T> order;
+  Keys keys;
+  Values values;
+
+  KOKKOS_FUNCTION void operator()(std::size_t) const {
+    std::size_t const n = keys.extent(0);
+    bool const with_values = values.extent(0) > 0;
+    auto const is_equal = [&](std::size_t i, std::size_t j) { return order(keys(i)) == order(keys(j)); };
+    std::size_t i = n - 1;
+    switch (mistake) {
+      case Mistake::swapped_at_the_end:
+        while (i > 0 && is_equal(i, i - 1)) --i;
+        Kokkos::kokkos_swap(keys(i), keys(i - 1));
+        if (with_values) Kokkos::kokkos_swap(values(i), values(i - 1));
+        break;
+      case Mistake::lost_and_duplicated:
+        for (i = n / 2; is_equal(i, i - 1);) ++i;
+        keys(i) = keys(i - 1);
+        if (with_values) values(i) = values(i - 1);
+        break;
+      case Mistake::ties_in_wrong_order:
+        while (!is_equal(i, i - 1)) --i;
+        Kokkos::kokkos_swap(values(i), values(i - 1));
+        break;
+      case Mistake::nan_in_the_middle:
+        while (keys(i - 1) != keys(i - 1)) --i;
+        Kokkos::kokkos_swap(keys(i), keys(n / 2));
+        break;
+      default: break;
+    }
+  }
+};
+
+// A merge sort with one mistake.
+template <Mistake M>
+struct Broken {
+  template <ExecutionSpace Exec, class T>
+  void operator()(Exec const& exec, InputOn<Sort, Exec, T> const& in, OutputOn<Sort, Exec, T> const& out) const {
+    constexpr int bits = collective::key_bits<T>;
+    bool const descending = in.parameters.descending && M != Mistake::ignores_descending;
+    collective::KeyOrder<T> const order(descending, M == Mistake::lowest_digit_skipped ? 8 : 0,
+                                        M == Mistake::highest_digit_skipped ? bits - 8 : bits);
+    kernels::MergeSort<Exec, T, ValueOf<T>> const sort(exec, in.keys.extent(0), in.values.extent(0) > 0);
+    sort(exec, order, in.keys, in.values, out.keys, out.values);
+    auto const from = in.values;
+    auto const to = out.values;
+    if (M == Mistake::values_left_behind) {
+      std::size_t const half = from.extent(0) / 2;
+      Kokkos::parallel_for(
+          "tessera::tests::broken_sort::values", over(exec, from.extent(0) - half),
+          KOKKOS_LAMBDA(std::size_t i) { to(half + i) = from(half + i); });
+    }
+    using Keys = std::remove_cvref_t<decltype(out.keys)>;
+    using Values = std::remove_cvref_t<decltype(out.values)>;
+    Kokkos::parallel_for("tessera::tests::broken_sort::damage", over(exec, 1),
+                         Damage<T, Keys, Values>{M, order, out.keys, out.values});
+    exec.fence("the sort's workspace goes");
+  }
+};
+
+// Expects each of these to be caught, for all dtypes and spaces; of a large case for one.
+template <Mistake... M>
+void expect_caught(std::size_t size, DataKind data, ParameterMap const& given) {
+  App const app = make_app<Sort>({testing::rows_of<Sort>(Broken<M>{})...});
+  bool const is_large = size >= testing::late_size();
+  std::size_t tried = 0;
+  for (DType const dtype : testing::dtypes_of_this_build()) {
+    if (is_large && tried > 0) break;
+    if ((... || (M == Mistake::nan_in_the_middle)) && unit_roundoff(dtype) == 0) continue;
+    auto const problem_case = app.generate_data(dtype, size, 42, data, testing::with_defaults(app, given));
+    std::vector<ExpectedField> const expected = problem_case->reference();
+    std::string space;
+    for (Row const& row : app.rows) {
+      if (row.dtype != dtype || !testing::is_wanted(row)) continue;
+      if (space.empty()) space = row.space;
+      if (is_large && row.space != space) continue;
+      ++tried;
+      std::string const outcome = testing::run_row(row, *problem_case, expected, 1);
+      EXPECT_TRUE(testing::is_wrong_result(outcome))
+          << testing::name_of(app, row) << " of " << size << ": " << (outcome.empty() ? "passed" : outcome);
+    }
+  }
+}
+
+ParameterMap const with_index{{"values", std::string("index")}};
+
+TEST(BrokenSort, ThePathItselfIsRight) {
+  for (std::size_t const size : {1, 2, 1000, 70001}) {
+    testing::expect_right<Sort>(Broken<Mistake::none>{}, size, {});
+    testing::expect_right<Sort>(Broken<Mistake::none>{}, size, with_index);
+    testing::expect_right<Sort>(Broken<Mistake::none>{}, size, {{"descending", true}});
+  }
+}
+TEST(BrokenSort, KeysInWrongPlaces) {
+  for (std::size_t const size : {std::size_t{1000}, testing::late_size()}) {
+    expect_caught<Mistake::swapped_at_the_end, Mistake::lost_and_duplicated, Mistake::lowest_digit_skipped,
+                  Mistake::highest_digit_skipped>(size, DataKind::random, {});
+  }
+}
+TEST(BrokenSort, NaNInTheMiddle) {
+  for (std::size_t const size : {std::size_t{1000}, testing::late_size()}) {
+    expect_caught<Mistake::nan_in_the_middle>(size, DataKind::adversarial, {});
+  }
+}
+TEST(BrokenSort, ValuesInWrongPlaces) {
+  expect_caught<Mistake::ties_in_wrong_order>(1000, DataKind::adversarial, with_index);
+  expect_caught<Mistake::values_left_behind>(1000, DataKind::random, with_index);
+  expect_caught<Mistake::ties_in_wrong_order, Mistake::values_left_behind>(testing::late_size(), DataKind::random,
+                                                                           with_index);
+}
+TEST(BrokenSort, Ascends) {
+  expect_caught<Mistake::ignores_descending>(1000, DataKind::random, {{"descending", true}});
+}
+
+}  // namespace
+}  // namespace tessera::sort

@@ -1,0 +1,21 @@
+#include "app_cases.hpp"
+
+namespace tessera::testing {
+
+AppCases app_cases() {
+  AppCases cases;
+  std::string const index = "index";
+  for (bool const descending : {false, true}) {
+    cases.parameters.push_back({{"descending", descending}, {"values", index}});
+    cases.parameters.push_back({{"descending", descending}, {"begin_bit", Int{3}}, {"end_bit", Int{20}}});
+    cases.parameters.push_back({{"descending", descending}, {"begin_bit", Int{30}}, {"values", index}});
+    cases.parameters.push_back({{"descending", descending}, {"end_bit", Int{1}}, {"values", index}});
+  }
+  for (Int const tile : {1, 2, 7, 64, 1025}) {
+    cases.parameters.push_back({{"tile", tile}, {"values", index}});
+    cases.parameters.push_back({{"tile", tile}, {"team", Int{3}}, {"descending", true}});
+  }
+  return cases;
+}
+
+}  // namespace tessera::testing
