@@ -98,8 +98,7 @@ class Event<Kokkos::HIP> {
 template <ExecutionSpace Exec>
 class Instances {
  public:
-  Instances(Exec const& exec, std::size_t count)
-      : parts_(parts_of(exec, count)), done_(count) {}
+  Instances(Exec const& exec, std::size_t count) : parts_(parts_of(exec, count)), done_(count) {}
 
   [[nodiscard]] std::size_t size() const { return parts_.size(); }
   [[nodiscard]] Exec const& operator[](std::size_t i) const { return parts_[i]; }
