@@ -1,0 +1,58 @@
+/// \file
+/// cub::DeviceRadixSort: keys, or keys with values. Input and output are different arrays, as in our variants.
+
+#include <concepts>
+#include <cub/device/device_radix_sort.cuh>
+
+#include "../../../apps/sort/problem.hpp"
+#include "../cuda_library.hpp"
+#include "../peers.hpp"
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::compare {
+namespace {
+
+using sort::Sort;
+
+struct Cub {
+  static constexpr VariantInfo info{.name = "cub", .level = Level::library, .summary = "cub::DeviceRadixSort"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<Exec, Kokkos::Cuda>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Sort, Exec, T> const& input) {
+      if (input.parameters.descending) throw Skip("compared is ascending order: CUB's descending order has NaN first");
+      if (input.parameters.template by_some_bits<T>()) throw Skip("compared are sorts by all bits");
+      workspace_ = workspace_of([&](void* memory, std::size_t& bytes) {
+        return sorted(memory, bytes, exec, input, static_cast<T*>(nullptr), static_cast<sort::ValueOf<T>*>(nullptr));
+      });
+    }
+
+    void operator()(Exec const& exec, InputOn<Sort, Exec, T> const& input, OutputOn<Sort, Exec, T> const& output) {
+      std::size_t bytes = workspace_.extent(0);
+      check(sorted(workspace_.data(), bytes, exec, input, output.keys.data(), output.values.data()));
+    }
+
+   private:
+    static cudaError_t sorted(void* memory, std::size_t& bytes, Exec const& exec, InputOn<Sort, Exec, T> const& input,
+                              T* keys, sort::ValueOf<T>* values) {
+      std::size_t const n = input.keys.extent(0);
+      constexpr int bits = collective::key_bits<T>;
+      if (input.values.extent(0) == 0) {
+        return cub::DeviceRadixSort::SortKeys(memory, bytes, input.keys.data(), keys, n, 0, bits, exec.cuda_stream());
+      }
+      return cub::DeviceRadixSort::SortPairs(memory, bytes, input.keys.data(), keys, input.values.data(), values, n, 0,
+                                             bits, exec.cuda_stream());
+    }
+
+    Workspace workspace_;
+  };
+};
+
+}  // namespace
+
+Peer cub_sort() { return {"sort", {rows<Sort, Cub>()}}; }
+
+}  // namespace tessera::compare
