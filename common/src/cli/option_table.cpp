@@ -267,6 +267,10 @@ std::vector<OptionEntry> option_table(Command const& command, Options& options) 
        {"--warmup", "N", "launches before the first sample, not timed (default 3)",
         count(options.sampling.warmup, 0, "--warmup 3")},
        {"--cold", "", "evict the caches before each sample", to(options.sampling.cold)},
+       {"--energy", "",
+        "after the samples launch each row for at least 1 s and report its energy: of the board of an NVIDIA GPU, or "
+        "of a host's processor packages",
+        to(options.energy)},
        {"--verify", "every|first|sample:N",
         "check the first and the last launch of a row, only the first, or about N elements of each field of both "
         "(default every)",

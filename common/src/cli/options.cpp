@@ -147,6 +147,7 @@ void refuse_conflicts(Command const& command, Given const& given) {
   }
   refuse_both(given, "--input", "--inputs", "both say what to read");
   refuse_both(given, "--machine", "--save-machine", "--machine replaces the measurement that --save-machine writes");
+  refuse_both(given, "--energy", "--cold", "evicting the caches would take most of the energy");
   refuse_both(given, "--lines", "--digest", "each replaces the tables");
   refuse_both(given, "--machine", "--roof", "both give the roofs");
   refuse_both(given, "--save-machine", "--roof", "with --roof no roofs are measured");

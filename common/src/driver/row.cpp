@@ -331,6 +331,21 @@ std::string judge(RowRun& run, Row const& row, Case const& problem_case, Oracle 
     report.samples = sample(run, sampling, interrupted, steady_seconds, ranks, first_launch);
   }
   if (report.samples.interrupted) return {};
+  if (sampling.energy != nullptr) {
+    // Before the last launch is checked: it then is one of these.
+    Region const energy("energy");
+    try {
+      Energy const measured = measure_energy(run, *sampling.energy, report.seconds(), [&] {
+        report.samples.interrupted = interrupted && interrupted();
+        return report.samples.interrupted;
+      });
+      if (report.samples.interrupted) return {};
+      report.energy = measured;
+    } catch (EnergyError const& error) {  // the row itself may be right
+      run.fence();                        // launches may be in flight
+      report.no_energy = error.what();
+    }
+  }
   report.ranks = over_ranks(ranks, report.samples, row.space);
   report.note = run.note();
   if (!only_first) {
@@ -460,7 +475,10 @@ std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle cons
   } catch (...) {
     fail("exception of an unknown type");
   }
-  if (report.status != Status::passed && report.status != Status::weak) report.samples = {};
+  if (report.status != Status::passed && report.status != Status::weak) {
+    report.samples = {};
+    report.energy.reset();
+  }
   return report;
 }
 

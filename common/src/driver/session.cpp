@@ -24,6 +24,7 @@
 
 #include "cases.hpp"
 #include "efficiency.hpp"
+#include "energy.hpp"
 #include "interruption.hpp"
 #include "output.hpp"
 #include "plan.hpp"
@@ -75,6 +76,7 @@ class Session {
       : run_(command, options, plan, arguments),
         sinks_(sinks_of(run_)),
         efficiency_(run_),
+        energy_(run_),
         roofs_(run_),
         output_(run_) {}
 
@@ -87,6 +89,7 @@ class Session {
     });
     run_.describe();
     if (!run_.options.machine.empty()) ranks::together(run_.ranks, [&] { roofs_.read_machine(); });
+    if (run_.options.energy) energy_.find_meters();
     run_.progress.plan(parts_of(run_.plan));
     for (std::size_t begin = 0; begin < run_.plan.cases.size() && !stop();) {
       clock_ = steady_seconds();
@@ -165,6 +168,11 @@ class Session {
     of_case.size = prepared.report.size;
     of_case.bytes = prepared.report.bytes;
     of_case.flops = prepared.report.flops;
+    for (auto const* const fields : {&prepared.report.input, &prepared.report.output}) {
+      for (auto const& [name, shape] : *fields) {
+        of_case.field_elements = std::max(of_case.field_elements, static_cast<double>(count_of(shape)));
+      }
+    }
     {
       std::lock_guard const lock(run_.mutex);
       of_case.case_index = run_.report.add_case(prepared.report);
@@ -189,11 +197,14 @@ class Session {
       clock_ += steady_seconds() - before;  // not part of the row's time
       if (stop()) return;
       run_.progress.show(concat(describe(planned), ": ", row->info.name, " on ", row->space));
+      SamplingOptions sampling = run_.options.sampling;
+      sampling.energy = energy_.of(space);
       std::optional<RowReport> done = run_row(
-          *row, *problem_case, prepared.oracle, run_.options.sampling, report, [&] { return stop(); },
+          *row, *problem_case, prepared.oracle, sampling, report, [&] { return stop(); },
           output_.taker(planned, *problem_case), prepared.verified);
       run_.progress.clear();
       if (!done) return;
+      if (!done->no_energy.empty()) run_.warn_once("no energy of " + space + ": " + done->no_energy);
       roofs_.doubt(*done);
       efficiency_.compare(planned, prepared.report, *done);
       compare_with_first_variant(*planned.app, *done, first_variants);
@@ -222,6 +233,7 @@ class Session {
   RunState run_;
   std::vector<std::unique_ptr<Sink>> sinks_;  // what users see first comes last
   Efficiency efficiency_;
+  RunEnergy energy_;
   RunRoofs roofs_;
   RowOutput output_;
   LoadMeter load_;
@@ -309,6 +321,10 @@ int run_plan(Command const& command, Options const& given, std::vector<std::stri
       write_last_line(Report().last_line());
     }
   });
+  if (options.energy && ranks.count() > 1) {
+    throw UserError(
+        concat("--energy on ", ranks.count(), " ranks (ranks of one node would all count its energy); start one rank"));
+  }
   ranks::together(ranks, [&] { plan = make_plan(command, options); });
   if (ranks.count() > 1) ranks::check_same(ranks, facts_of(plan));
   ranks::together(ranks, [&] { session = std::make_unique<Session>(command, options, plan, arguments); });

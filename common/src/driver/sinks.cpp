@@ -44,7 +44,7 @@ class CsvSink final : public Sink {
 class TableSink final : public Sink {
  public:
   TableSink(std::ostream& out, bool on_stdout, RunState& run)
-      : Sink(run), out_(out), on_stdout_(on_stdout), table_(out, run.options.spread) {}
+      : Sink(run), out_(out), on_stdout_(on_stdout), table_(out, run.options.spread, run.options.energy) {}
 
   void begin_case(PlannedCase const& planned, CaseReport const& report) override {
     if (app_ == nullptr) {

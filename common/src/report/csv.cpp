@@ -17,7 +17,8 @@ namespace {
 constexpr char const* columns =
     "app,variant,level,space,dtype,size,file,parameters,ranks,cold,status,noisy,samples,seconds,seconds_min,"
     "seconds_first_quartile,seconds_third_quartile,seconds_max,speedup,bytes,flops,bytes_per_second,flops_per_second,"
-    "share_of_copy,share_of_roof,checked_relative_error,worst_error_in_bounds,reason";
+    "share_of_copy,share_of_roof,checked_relative_error,worst_error_in_bounds,joules_per_element,joules_per_flop,"
+    "watts,reason";
 
 std::string csv_quoted(std::string const& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -45,6 +46,9 @@ void Csv::add_row(RowReport const& row, std::string const& file, ParameterMap co
   json["ranks"] = row.ranks.count;
   json["samples"] = row.samples.seconds.size();
   json["speedup"] = row.speedup;
+  json["joules_per_element"] = row.joules_per_element();
+  json["joules_per_flop"] = row.joules_per_flop();
+  json["watts"] = row.energy ? row.energy->watts() : unknown;
   std::vector<std::string> cells;
   for (std::string const& column : split_at_commas(columns)) cells.push_back(csv_cell(json[column]));
   text_ += join(cells, ",") + "\n";

@@ -156,6 +156,15 @@ report::Json report::row_json(RowReport const& row) {
     json["parts"] = {
         {"longest_seconds", parts->longest_seconds}, {"sum_seconds", parts->sum_seconds}, {"overlap", row.overlap()}};
   }
+  if (row.energy) {
+    json["energy"] = {{"joules", row.energy->joules},
+                      {"joules_per_element", row.joules_per_element()},
+                      {"joules_per_flop", row.joules_per_flop()},
+                      {"watts", row.energy->watts()},
+                      {"seconds", row.energy->seconds},
+                      {"launches", row.energy->launches},
+                      {"source", row.energy->source}};
+  }
   if (!row.kernels.empty()) json["kernels"] = kernels_json(row.kernels);
   if (row.ranks.count > 1) json["ranks"] = ranks_json(row.ranks);
   return json;

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t table_width = 128;
 constexpr std::size_t spread_width = 51;  // of the columns of --spread
+constexpr std::size_t energy_width = 26;  // of the columns of --energy
 
 std::string fixed(double value, int digits) {
   char buffer[64];
@@ -54,6 +55,13 @@ std::string spread_text(RowReport const& row) {
   return "  " + right(samples > 0 ? std::to_string(samples) : "-", 7) + "  " + right(format_seconds(of.min), 8) + "  " +
          right(format_seconds(of.first_quartile), 8) + "  " + right(format_seconds(of.third_quartile), 8) + "  " +
          right(std::isfinite(row.speedup) ? with_mark(row.noisy_speedup, format_number(row.speedup)) : "-", 10);
+}
+
+// Returns the columns of --energy: per element of the largest field, per operation, and the mean power.
+std::string energy_text(RowReport const& row) {
+  return "  " + right(format_number(row.joules_per_element() * 1e9), 7) + "  " +
+         right(format_number(row.joules_per_flop() * 1e12), 7) + "  " +
+         right(row.energy ? format_number(row.energy->watts()) : "-", 6);
 }
 
 std::string shapes_text(std::vector<std::pair<std::string, Shape>> const& fields) {
@@ -170,9 +178,10 @@ void Table::begin_case(CaseReport const& report, std::size_t index, std::size_t 
     heading_printed_ = true;
     *out_ << "  " << padded("variant", variant_width_) << "  " << padded("level", 7) << "  "
           << padded("space", space_width_) << "  " << padded("status", 7) << "  " << right("time", 8)
-          << (spread_ ? "  samples       min   lower q   upper q  x baseline" : "") << "  " << right("GB/s", 7) << "  "
-          << right("% copy", 6) << (with_flops_ ? "  " + right("GFLOP/s", 7) + "  " + right("% roof", 6) : "") << "  "
-          << right("checked", 7) << "  " << right("error/bound", 11) << "  note\n";
+          << (spread_ ? "  samples       min   lower q   upper q  x baseline" : "")
+          << (energy_ ? "  nJ/elem  pJ/FLOP       W" : "") << "  " << right("GB/s", 7) << "  " << right("% copy", 6)
+          << (with_flops_ ? "  " + right("GFLOP/s", 7) + "  " + right("% roof", 6) : "") << "  " << right("checked", 7)
+          << "  " << right("error/bound", 11) << "  note\n";
   }
   std::size_t column = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -197,8 +206,8 @@ void Table::add_row(RowReport const& row) {
                      padded(row.space, space_width_) + "  " +
                      padded(row.status == Status::failed ? "FAILED" : name_of(row.status), 7) + "  " +
                      right(with_mark(row.noisy(), format_seconds(row.seconds())), 8) +
-                     (spread_ ? spread_text(row) : std::string()) + "  " +
-                     right(row.bytes > 0 ? format_number(row.bytes_per_second() / 1e9) : "-", 7) + "  " +
+                     (spread_ ? spread_text(row) : std::string()) + (energy_ ? energy_text(row) : std::string()) +
+                     "  " + right(row.bytes > 0 ? format_number(row.bytes_per_second() / 1e9) : "-", 7) + "  " +
                      right(percent(row.share_of_copy(), row.roofs), 6) +
                      (with_flops_ ? "  " + right(row.flops > 0 ? format_number(row.flops_per_second() / 1e9) : "-", 7) +
                                         "  " + right(percent(row.share_of_roof(), row.roofs), 6)
@@ -221,7 +230,7 @@ void Table::add_row(RowReport const& row) {
   }
   if (!row.note.empty()) notes.push_back(row.note);
   line += join(notes, "; ");
-  std::size_t const width = table_width + (spread_ ? spread_width : 0);
+  std::size_t const width = table_width + (spread_ ? spread_width : 0) + (energy_ ? energy_width : 0);
   if (line.size() > width) line = line.substr(0, width - 3) + "...";
   line.erase(line.find_last_not_of(' ') + 1);
   *out_ << line << "\n";

@@ -242,6 +242,21 @@ std::string device_identity(std::string const& space) {
 #endif
 }
 
+std::string device_pci(std::string const& space) {
+#if defined(KOKKOS_ENABLE_CUDA)
+  if (!is_host_space(space)) {
+    char id[32] = {};
+    if (cudaDeviceGetPCIBusId(id, sizeof id, Kokkos::Cuda().cuda_device()) != cudaSuccess) {
+      (void)cudaGetLastError();  // otherwise the next kernel would report it
+      return {};
+    }
+    return id;
+  }
+#endif
+  (void)space;
+  return {};
+}
+
 int concurrency(std::string const& space) {
   int result = 1;
   with_space(space, [&]<class Exec>() { result = Exec().concurrency(); });

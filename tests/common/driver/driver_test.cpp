@@ -1,5 +1,6 @@
 // Complete command lines in this process, with a fake mini-app and a fake machine: exit codes, texts, files.
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -41,6 +42,7 @@
 #include "../../../common/src/driver/progress.hpp"
 #include "../../../common/src/table/host_memory.hpp"
 #include "fake_app.hpp"
+#include "fake_nvml.hpp"
 #include "fake_runtime.hpp"
 
 namespace tessera {
@@ -989,6 +991,92 @@ TEST_F(Driver, every_row_has_a_region_and_the_kernels_of_its_first_launch) {
   machine().kernels.clear();
   EXPECT_FALSE(has(run({"good"}).out, "B local"));
   EXPECT_FALSE(row(0).contains("kernels"));  // it ran on a host
+}
+
+// The energy counter of a fake library runs by the clock, at 300 W.
+class Energetic : public Driver {
+ protected:
+  Energetic() : library_(::dlopen(TESSERA_FAKE_NVML, RTLD_NOW | RTLD_LOCAL)) {
+    if (library_ == nullptr) throw std::runtime_error(::dlerror());
+    nvml = static_cast<fake::Nvml*>(::dlsym(library_, "fake_nvml"));
+    *nvml = {.live_watts = 300};
+    ::setenv("TESSERA_NVML", TESSERA_FAKE_NVML, 1);
+    ::setenv("TESSERA_POWERCAP", "/nowhere", 1);
+  }
+  ~Energetic() override {
+    ::unsetenv("TESSERA_NVML");
+    ::unsetenv("TESSERA_POWERCAP");
+    (void)::dlclose(library_);
+  }
+
+  fake::Nvml* nvml;
+
+ private:
+  void* library_;
+};
+
+TEST_F(Energetic, rows_of_a_gpu_report_it_and_those_of_a_host_say_why_not) {
+  machine().spaces = {"cuda", "openmp"};
+  Result const result = run({"good"}, {"--energy"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_STREQ(nvml->pci, "0000:65:00.0");
+  EXPECT_TRUE(has(result.out, "nJ/elem  pJ/FLOP       W"));
+  EXPECT_TRUE(has(result.out, "warning: no energy of openmp: no intel-rapl counters in /nowhere\n"));
+  json const energy = row(0)["energy"];
+  EXPECT_EQ(row(0)["space"], "cuda");
+  EXPECT_NEAR(energy["watts"].get<double>(), 300, 60);
+  EXPECT_GE(energy["seconds"].get<double>(), 1.0);
+  EXPECT_EQ(energy["source"], "board, NVML energy counter");
+  double const joules = energy["joules"];
+  EXPECT_DOUBLE_EQ(energy["joules_per_element"].get<double>(), joules / 100);
+  EXPECT_DOUBLE_EQ(energy["joules_per_flop"].get<double>(), joules / 100);
+  EXPECT_EQ(row(1)["space"], "openmp");
+  EXPECT_FALSE(row(1).contains("energy"));
+  EXPECT_EQ(nvml->opened, 0);
+}
+
+TEST_F(Energetic, a_machine_that_cannot_measure_refuses) {
+  expect_mistake(
+      run({"good"}, {"--energy"}),
+      "--energy: nothing can be measured here (openmp: no intel-rapl counters in /nowhere); leave the option out");
+  nvml->by_pci = 4;
+  machine().spaces = {"cuda"};
+  expect_mistake(run({"good"}, {"--energy"}), "(cuda: the GPU 0000:65:00.0: Insufficient Permissions)");
+  EXPECT_TRUE(has(run({"good"}, {"--energy", "--cold"}).err, "conflicting options --energy and --cold"));
+}
+
+TEST_F(Energetic, a_counter_that_fails_leaves_the_row) {
+  machine().spaces = {"cuda"};
+  fake::hooks()["launch"] = [&] {
+    if (counts().launches > 50) nvml->energy = 4;
+  };
+  Result const result = run({"good"}, {"--energy", "--samples", "3"});
+  fake::hooks().clear();
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(row(0)["status"], "passed");
+  EXPECT_FALSE(row(0).contains("energy"));
+  EXPECT_TRUE(has(result.out, "warning: no energy of cuda: the GPU's energy counter cannot be read any more"));
+}
+
+// An error of a launch is the row's, also during the measurement.
+TEST_F(Energetic, a_launch_that_fails_while_it_is_measured_fails_the_row) {
+  machine().spaces = {"cuda"};
+  fake::hooks()["launch"] = [&] {
+    if (machine().region == "energy") throw std::runtime_error("no launch");
+  };
+  Result const result = run({"good"}, {"--energy"});
+  fake::hooks().clear();
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(has(row(0)["reason"], "no launch"));
+}
+
+// What the last launch of the measurement leaves is checked, too.
+TEST_F(Energetic, the_result_after_the_measurement_is_checked) {
+  machine().spaces = {"cuda"};
+  Result const result = run({"wrong_later"}, {"--energy"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(row(0)["status"], "failed");
+  EXPECT_FALSE(row(0).contains("energy"));
 }
 
 TEST_F(Driver, files_decide_dtype_size_and_defaults_of_parameters) {

@@ -52,6 +52,7 @@ double host_cache_bytes() { return machine().cache_bytes; }
 bool is_host_space(std::string const& space) { return space != "cuda"; }
 std::string device_name(std::string const& space) { return "fake " + space; }
 std::string device_identity(std::string const& space) { return is_host_space(space) ? "" : "fake"; }
+std::string device_pci(std::string const& space) { return is_host_space(space) ? "" : "0000:65:00.0"; }
 int concurrency(std::string const&) { return 2; }
 
 Roofs measure_roofs(std::string const& space, RoofLimits const& limits, ranks::Ranks const&) {

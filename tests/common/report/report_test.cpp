@@ -669,6 +669,8 @@ TEST_F(InDirectory, rows_for_a_spreadsheet) {
   row.roofs.copy_bytes_per_second = 32768;
   row.roofs.peak_operations_per_second[0] = 4096;
   row.speedup = 1.25;
+  row.energy = Energy{.joules = 128, .seconds = 8, .launches = 2, .source = "a test"};
+  row.field_elements = 2048;
   csv.add_row(row, "", {{"c", 10.0}, {"op", std::string("sum")}});
   RowReport failed = a_row(Status::failed);
   failed.size = {};
@@ -680,10 +682,11 @@ TEST_F(InDirectory, rows_for_a_spreadsheet) {
   EXPECT_EQ(text.str(),
             "app,variant,level,space,dtype,size,file,parameters,ranks,cold,status,noisy,samples,seconds,seconds_min,"
             "seconds_first_quartile,seconds_third_quartile,seconds_max,speedup,bytes,flops,bytes_per_second,"
-            "flops_per_second,share_of_copy,share_of_roof,checked_relative_error,worst_error_in_bounds,reason\n"
+            "flops_per_second,share_of_copy,share_of_roof,checked_relative_error,worst_error_in_bounds,"
+            "joules_per_element,joules_per_flop,watts,reason\n"
             "fake,good,range,openmp,float,4096,,c=10 op=sum,1,false,passed,false,4,2,1.75,1.9375,2.0625,2.25,1.25,"
-            "32768,4096,16384,2048,0.5,0.5,2.4e-07,0.25,\n"
-            "fake,good,range,openmp,float,,\"a,b.h5\",,1,false,failed,false,0,,,,,,,32768,4096,,,,,,,"
+            "32768,4096,16384,2048,0.5,0.5,2.4e-07,0.25,0.0625,0.03125,32,\n"
+            "fake,good,range,openmp,float,,\"a,b.h5\",,1,false,failed,false,0,,,,,,,32768,4096,,,,,,,,,,"
             "\"it said \"\"no\"\", twice\nand more\"\n");
 }
 
@@ -863,6 +866,43 @@ TEST(noise, is_in_the_table_and_its_columns_line_up) {
   EXPECT_TRUE(has(spread, " ~2.50 us        5   1.25 us   2.50 us   10.0 us       ~1.50     13.1"));
   EXPECT_TRUE(has(spread, "        -        -         -         -         -           -        -"));
   EXPECT_EQ(longest_line(spread), 128u + 51);  // the note has the same width as without a spread
+}
+
+TEST(energy, is_in_the_table_and_the_report) {
+  App app;
+  app.info = {"fake", "a sum"};
+  Row const good{{"good", Level::range, "", true}, "openmp", DType::float32, nullptr};
+  std::ostringstream out;
+  Table table(out, false, true);
+  table.begin_app(app, {&good});
+  table.begin_case(a_case(), 0, 1);
+  RowReport row = a_row();
+  row.field_elements = 4096;
+  row.energy = Energy{.joules = 4096 * 1.5e-9, .seconds = 1.25, .launches = 50000, .source = "a test"};
+  table.add_row(row);
+  RowReport without = a_row();
+  without.flops = 0;
+  table.add_row(without);
+  RowReport failed = a_row(Status::failed);
+  failed.note = std::string(200, 'x');
+  table.add_row(failed);
+  EXPECT_TRUE(has(out.str(), "      time  nJ/elem  pJ/FLOP       W     GB/s"));
+  EXPECT_TRUE(has(out.str(), "  2.50 us     1.50     1500   0.246     13.1"));
+  EXPECT_TRUE(has(out.str(), "  2.50 us        -        -       -     13.1"));
+  EXPECT_EQ(longest_line(out.str()), 128u + 26);
+
+  Report report;
+  report.add_row(row);
+  report.add_row(without);
+  json const rows = json::parse(report.document())["rows"];
+  json const energy = rows[0]["energy"];
+  EXPECT_DOUBLE_EQ(energy["joules"], 4096 * 1.5e-9);
+  EXPECT_DOUBLE_EQ(energy["joules_per_element"], 1.5e-9);
+  EXPECT_DOUBLE_EQ(energy["joules_per_flop"], 1.5e-9);
+  EXPECT_DOUBLE_EQ(energy["watts"], 4096 * 1.5e-9 * 50000 / 1.25);
+  EXPECT_EQ(energy["launches"], 50000);
+  EXPECT_EQ(energy["source"], "a test");
+  EXPECT_FALSE(rows[1].contains("energy"));
 }
 
 TEST(table, reasons_that_differ_in_numbers_are_of_one_kind) {

@@ -51,6 +51,7 @@ struct Options {
   std::string csv;                 ///< --csv, or empty
   std::string log;                 ///< --log, or empty
   bool spread = false;             ///< --spread: more columns of the tables
+  bool energy = false;             ///< --energy: measure the energy of each row
   bool digest = false;             ///< --digest
   bool lines = false;              ///< --lines
   std::string machine;             ///< --machine, or empty: measure

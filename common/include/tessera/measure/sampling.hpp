@@ -12,6 +12,8 @@
 
 namespace tessera {
 
+class EnergyMeter;  // measure/energy.hpp
+
 /// The values of --warmup, --samples, --min-time, --max-time and --cold.
 struct SamplingOptions {
   std::size_t warmup = 3;    ///< launches before the first sample, not counted
@@ -19,6 +21,8 @@ struct SamplingOptions {
   double min_time = 0.02;    ///< continue until the samples add up to this many seconds
   double max_time = 3;       ///< stop after this many seconds if fewest_timed_samples exist; min_time has priority
   bool cold = false;         ///< evict the caches before each sample
+  /// The meter of the row's space, with --energy: launches after the samples are then measured by it.
+  EnergyMeter* energy = nullptr;
 };
 
 /// The least number of samples if more were requested, however long a launch takes: fewer samples have no median.

@@ -21,6 +21,7 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/io/whole_file.hpp>
+#include <tessera/measure/energy.hpp>
 #include <tessera/measure/roofs.hpp>
 #include <tessera/measure/sampling.hpp>
 #include <tessera/table/kernel_use.hpp>
@@ -101,6 +102,9 @@ struct RowReport {
   std::size_t elements = 0;   ///< of the output, verified twice: after the first and after the last launch
   std::size_t unchecked = 0;  ///< elements that the reference says nothing about
   std::string note;
+  std::optional<Energy> energy;  ///< with --energy, if it could be measured
+  std::string no_energy;         ///< with --energy: why it could not be measured after the samples
+  double field_elements = 0;     ///< of the case's largest field, of input or output
   RanksReport ranks;
   /// Speedup over the mini-app's first variant on the same space, or over the next if the case skips that. Unknown if
   /// that variant was not timed before, or does other work.
@@ -140,11 +144,16 @@ struct RowReport {
     double const hidden = of->sum_seconds - of->longest_seconds;
     return hidden > 0.1 * of->sum_seconds ? (of->sum_seconds - seconds()) / hidden : unknown;
   }
+  /// Returns the energy of a launch divided by the elements of the case's largest field, or by the operations; unknown
+  /// if it was not measured or there are none.
+  [[nodiscard]] double joules_per_element() const { return joules_per(field_elements); }
+  [[nodiscard]] double joules_per_flop() const { return joules_per(flops); }
   /// True if the peak binds instead of the bandwidth.
   [[nodiscard]] bool compute_bound() const { return roofs.compute_bound(bytes, flops, peak()); }
 
  private:
   [[nodiscard]] static double share(double of, double roof) { return of > 0 ? of / roof : unknown; }
+  [[nodiscard]] double joules_per(double count) const { return energy && count > 0 ? energy->joules / count : unknown; }
 };
 
 /// One input.

@@ -42,8 +42,9 @@ inline constexpr std::string_view noise_mark = "~";
 /// the run and still align. Skipped rows are listed below the mini-app's last case, once per reason.
 class Table {
  public:
-  /// `spread`: with the columns of --spread.
-  explicit Table(std::ostream& out, bool spread = false) : out_(&out), spread_(spread) {}
+  /// `spread`, `energy`: with the columns of --spread, of --energy.
+  explicit Table(std::ostream& out, bool spread = false, bool energy = false)
+      : out_(&out), spread_(spread), energy_(energy) {}
 
   /// Begins a mini-app and ends the previous one. `rows` are the rows that will be printed for it.
   void begin_app(App const& app, std::vector<Row const*> const& rows);
@@ -65,6 +66,7 @@ class Table {
 
   std::ostream* out_;
   bool spread_;
+  bool energy_;
   std::size_t variant_width_ = 0;
   std::size_t space_width_ = 0;
   bool with_flops_ = false;

@@ -49,6 +49,8 @@ class Region {
 [[nodiscard]] std::string device_name(std::string const& space);
 /// Returns an identifier that distinguishes the GPU of a space from all other GPUs of all nodes. Empty for host spaces.
 [[nodiscard]] std::string device_identity(std::string const& space);
+/// Returns the PCI bus id of an NVIDIA GPU, "0000:65:00.0"; empty for other spaces.
+[[nodiscard]] std::string device_pci(std::string const& space);
 /// Returns the number of threads that run at once (host spaces), or of resident threads of all multiprocessors (GPUs).
 [[nodiscard]] int concurrency(std::string const& space);
 
