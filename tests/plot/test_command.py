@@ -225,7 +225,8 @@ class Command(unittest.TestCase):
 
     @unittest.skipUnless(can_draw, "needs matplotlib")
     def test_every_kind_is_drawn_in_every_format_and_again_to_the_same_bytes(self):
-        rows = [{"app": "map", "variant": variant, "size": size, "ranks": ranks, "seconds": size * 1e-9 / ranks}
+        rows = [{"app": "map", "variant": variant, "size": size, "ranks": ranks, "seconds": size * 1e-9 / ranks,
+                 "energy": {"joules_per_element": 1e-9, "joules_per_flop": 2e-12, "watts": 310.0}}
                 for variant in ("a", "b") for size in (2**20, 2**21) for ranks in (1, 2)]  # fmt: skip
         paths = [write(self.folder, "a.json", report(rows)), write(self.folder, "b.json", report(rows[:1], device="B"))]
         begins = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF-"}
@@ -235,7 +236,7 @@ class Command(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             names = sorted(os.listdir(os.path.join(self.folder, folder)))
             kinds = {name.split("-")[0] for name in names}
-            self.assertEqual(kinds, {"roofline", "shares", "sizes", "strong", "weak", "machines"})
+            self.assertEqual(kinds, {"roofline", "shares", "energy", "sizes", "strong", "weak", "machines"})
             contents = []
             for name in names:
                 with open(os.path.join(self.folder, folder, name), "rb") as opened:

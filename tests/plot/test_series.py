@@ -229,6 +229,32 @@ class Shares(unittest.TestCase):
         self.assertAlmostEqual(best.share_of_roof, 8 * 2**24 / COPY / 2e-3)
 
 
+class Energies(unittest.TestCase):
+    def test_least_first_and_rows_without_are_left_out(self):
+        rows = [
+            {"app": "dot", "variant": variant, "seconds": 2e-3,
+             "energy": {"joules_per_element": joules, "joules_per_flop": None, "watts": 300.0}}
+            for variant, joules in (("thirsty", 4e-9), ("frugal", 2e-9))
+        ]  # fmt: skip
+        rows.append({"app": "dot", "variant": "unknown", "seconds": 1e-3})
+        (picture,) = series.energies(points_of(report(rows)))
+        least, most = picture.groups[0].points
+        self.assertEqual((least.variant, most.variant), ("frugal", "thirsty"))
+        self.assertEqual((least.joules_per_element, least.joules_per_flop, least.watts), (2e-9, None, 300.0))
+
+    def test_launches_are_joined(self):
+        launches = [
+            report([{"app": "dot", "seconds": 2e-3,
+                     "energy": {"joules_per_element": joules, "joules_per_flop": joules, "watts": 300.0}}])
+            for joules in (2e-9, 4e-9, 3e-9)
+        ]  # fmt: skip
+        (picture,) = series.energies(points_of(*launches))
+        self.assertAlmostEqual(picture.groups[0].points[0].joules_per_element, 3e-9)
+
+    def test_reports_without_energy_have_no_picture(self):
+        self.assertEqual(series.energies(points_of(report([{"app": "dot", "seconds": 1e-3}]))), [])
+
+
 class Scaling(unittest.TestCase):
     def rows(self, cases):
         return report(

@@ -12,6 +12,7 @@ ENDINGS = ("png", "svg", "pdf")
 KINDS = {
     "roofline": "operations per second over operations per byte, under both ceilings of the run",
     "shares": "share of the roof of every variant",
+    "energy": "energy per element and operation of every variant (reports of --energy)",
     "sizes": "time and bandwidth over size, one picture per mini-app (two sizes or more)",
     "strong": "speedup and efficiency over ranks, of one size (two numbers of ranks or more)",
     "weak": "time and efficiency over ranks, of one size per rank (two numbers of ranks or more)",
@@ -139,6 +140,9 @@ def find_pictures(points, kinds):
     if "shares" in kinds:
         for data in series.shares(points):
             add("shares", "shares", data, slugs[data.place], data.dtype)
+    if "energy" in kinds:
+        for data in series.energies(points):
+            add("energy", "energies", data, slugs[data.place], data.dtype)
     if "sizes" in kinds:
         for data in series.over_size(points):
             add("sizes", "over_size", data, data.name, slugs[data.place], data.dtype)
@@ -219,6 +223,7 @@ def _why_none(kinds):
     needs = {
         "roofline": "a roofline needs rows with operations and a measured roof",
         "shares": "shares need a measured roof",
+        "energy": "energies need reports of --energy",
         "sizes": "sizes need generated cases of two sizes",
         "strong": "strong scaling needs one size with two numbers of ranks",
         "weak": "weak scaling needs one size per rank with two numbers of ranks",

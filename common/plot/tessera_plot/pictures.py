@@ -313,6 +313,71 @@ def shares(picture, names):
         return figure
 
 
+def energies(picture, names):
+    with plt.rc_context(LOOK):
+        columns = _columns(picture.groups)
+        lines = max(sum(len(group.points) + 1.4 for group in column) for column in columns)
+        size = 4.2 * max(len(columns), 1.7), 0.9 + 0.165 * lines
+        figure, panels = plt.subplots(1, len(columns), squeeze=False, figsize=size)
+        all_joules = [point.joules_per_element for point in _points_of(picture.groups)]
+        left, right = min(all_joules) / 2, max(all_joules) * 2
+        for axes, column in zip(panels[0], columns, strict=True):
+            y, ticks, labels = 0.0, [], []
+            for group in column:
+                y += 1.0
+                axes.annotate(group.name + ("*" if group.small else ""), (0, y), xytext=(-4, 0), ha="right",
+                              va="center", xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8,
+                              fontweight="bold")  # fmt: skip
+                for point in group.points:
+                    y += 1.0
+                    colour, marker = LEVELS.get(point.level, ("#777777", "h"))
+                    at = point.joules_per_element
+                    axes.plot([left, at], [y, y], color=colour, linewidth=1.1, zorder=2)
+                    axes.plot(at, y, marker=marker, color=colour, markeredgecolor="black", markeredgewidth=0.4,
+                              zorder=3)  # fmt: skip
+                    axes.annotate(_energy(point), (at, y), xytext=(5, 0), textcoords="offset points", va="center",
+                                  fontsize=7, bbox=PAPER)  # fmt: skip
+                    ticks.append(y)
+                    labels.append(point.variant)
+                y += 0.4
+            axes.set_xscale("log")
+            # The figures stand right of the dots.
+            axes.set(ylim=(lines + 0.6, 0.2), xlim=(left, right * (right / left)))
+            _plain_log(axes, "x")
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _joules(value)))
+            axes.set_yticks(ticks, labels, fontsize=7)
+            axes.tick_params(axis="y", length=0)
+            axes.grid(axis="y", visible=False)
+            axes.set_xlabel("energy per element of the largest field")
+        present = {point.level for group in picture.groups for point in group.points}
+        handles = [
+            Line2D([], [], color=colour, marker=marker, markeredgecolor="black", markeredgewidth=0.4, label=level)
+            for level, (colour, marker) in LEVELS.items()
+            if level in present
+        ]
+        _below(figure, handles, [handle.get_label() for handle in handles], len(handles))
+        some_points = _points_of(picture.groups)
+        _title(figure, f"Energy, {picture.dtype}", names[picture.place], some_points)
+        words = [_built(picture.place), "whole board or processor packages, idle power included"]
+        if any(group.small for group in picture.groups):
+            words.append("* under 16 MiB and 16 M operations: caches and launches count more than memory")
+        _caption(figure, words)
+        return figure
+
+
+def _energy(point):
+    words = [_joules(point.joules_per_element)]
+    if point.joules_per_flop:
+        words.append(f"{_joules(point.joules_per_flop)}/FLOP")
+    if point.watts:
+        words.append(f"{point.watts:.3g} W")
+    return ", ".join(words)
+
+
+def _joules(value):
+    return _scaled(value, ((1, "J"), (1e-3, "mJ"), (1e-6, "uJ"), (1e-9, "nJ"), (1e-12, "pJ"), (1e-15, "fJ")))
+
+
 def _columns(groups, most_lines=48):
     """The groups in columns of about equal length, a mini-app never parted from its variants."""
     lines = sum(len(group.points) + 1 for group in groups)

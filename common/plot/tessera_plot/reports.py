@@ -103,6 +103,9 @@ class Row:
     unit_products: int  # of the unit, per product of the result
     elements: int | None  # of the output, written and verified
     scaling: Scaling | None = None
+    joules_per_element: float | None = None  # with --energy
+    joules_per_flop: float | None = None
+    watts: float | None = None
 
     @property
     def rounds_to(self):
@@ -246,6 +249,10 @@ def _report(path, document):
                 unit_products=_count(row.get("unit_products", 1), least=1),
                 elements=_count(row["elements"]) if "elements" in row else None,
                 scaling=_scaling(row.get("ranks") or {}),
+                **{
+                    key: _number((row.get("energy") or {}).get(key))
+                    for key in ("joules_per_element", "joules_per_flop", "watts")
+                },
             )
         )
     return report

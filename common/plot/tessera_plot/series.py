@@ -39,6 +39,9 @@ class Point:
     roofs: tuple  # of Roofs, one a launch
     hosts: tuple  # each once, in the order of the launches
     days: tuple  # likewise
+    joules_per_element: float | None
+    joules_per_flop: float | None
+    watts: float | None
 
     @property
     def bytes_per_second(self):
@@ -90,6 +93,9 @@ def _join(rows):
         roofs=tuple(row.roofs for row in rows),
         hosts=tuple(_unique(row.host for row in rows)),
         days=tuple(_unique(row.day for row in rows)),
+        joules_per_element=_median(row.joules_per_element for row in rows),
+        joules_per_flop=_median(row.joules_per_flop for row in rows),
+        watts=_median(row.watts for row in rows),
     )
 
 
@@ -315,6 +321,31 @@ def shares(all_points):
                 groups.append(Group(group.app, group.name, group.small, known))
         if groups:
             result.append(Shares(place, dtype, groups))
+    return result
+
+
+@dataclass
+class Energies:
+    """Energy per element of each variant of each mini-app on its largest case, of one place and dtype."""
+
+    place: object
+    dtype: str
+    groups: list  # of Group, with points whose energy is known, the least first
+
+
+def energies(all_points):
+    result = []
+    for place, dtype, members in _by_place_and_dtype(fewest_ranks(all_points)):
+        groups = []
+        for group in largest_cases(members):
+            known = sorted(
+                (point for point in group.points if point.joules_per_element),
+                key=lambda point: point.joules_per_element,
+            )
+            if known:
+                groups.append(Group(group.app, group.name, group.small, known))
+        if groups:
+            result.append(Energies(place, dtype, groups))
     return result
 
 
