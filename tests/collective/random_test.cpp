@@ -4,8 +4,11 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <vector>
 
 #ifdef TESSERA_HAVE_RANDOM123
@@ -110,6 +113,21 @@ TEST(Distributions, EndsOfTheirRanges) {
   EXPECT_NEAR(Normal<float>{}.at(Chosen{0}, 0), 5.768f, 1e-3f);  // u = 2^-24, angle 0
   EXPECT_NEAR(Normal<double>{}.at(Chosen{0}, 0), 8.572, 1e-3);
   EXPECT_EQ(Normal<float>{}.at(Chosen{ones}, 0), 0.0f);  // u = 1
+}
+
+// All 2^22 + 1 rests that a normal number in float can have.
+TEST(Normal, SineAndCosineOfEachAngle) {
+  double worst_sine = 0;
+  double worst_cosine = 0;
+  for (int k = -(1 << 21); k <= 1 << 21; ++k) {
+    float const t = static_cast<float>(k) * 0x1p-22f;
+    auto const [sine, cosine] = detail::of_quarter_turns(t);
+    double const angle = std::numbers::pi / 2 * static_cast<double>(t);
+    worst_sine = std::max(worst_sine, std::abs(static_cast<double>(sine) - std::sin(angle)));
+    worst_cosine = std::max(worst_cosine, std::abs(static_cast<double>(cosine) - std::cos(angle)));
+  }
+  EXPECT_LT(worst_sine, 1.7 * 0x1p-24);
+  EXPECT_LT(worst_cosine, 1.3 * 0x1p-24);
 }
 
 TEST(Integers, AreRejectedAsDocumented) {

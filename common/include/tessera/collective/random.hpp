@@ -150,6 +150,31 @@ using Uniform = detail::Fractions<T, 0>;
 template <class T>
 using PositiveUniform = detail::Fractions<T, 1>;
 
+namespace detail {
+
+template <class T>
+struct SineCosine {
+  T sine;
+  T cosine;
+};
+
+/// Returns sine and cosine of t quarter turns, |t| <= 1/2.
+template <class T>
+[[nodiscard]] KOKKOS_FUNCTION SineCosine<T> of_quarter_turns(T t) {
+  if constexpr (std::is_same_v<T, float>) {
+    // Minimax polynomials in t^2 with relative errors of 3.3e-9 and 6.4e-11, cheaper than functions of any argument.
+    // Over all t of Normal: at most 1.7 u and 1.3 u (random_test.cpp).
+    float const z = t * t;
+    return {t * (1.5707963f + z * (-0.64596346f + z * (0.079680034f + z * -0.0046016596f))),
+            1 + z * (-1.2337005f + z * (0.25366923f + z * (-0.020860165f + z * 0.00090376654f)))};
+  } else {
+    T const angle = T(1.57079632679489661923) * t;
+    return {Kokkos::sin(angle), Kokkos::cos(angle)};
+  }
+}
+
+}  // namespace detail
+
 /// The roundings of a normal number, each relative to r: log 2 (one unit in the last place, halved by the root, and its
 /// square root), sine or cosine 4 (two units in the last place), their argument 2, the product 1.
 inline constexpr int normal_roundings = 9;
@@ -166,9 +191,7 @@ struct Normal : detail::FromFour<Normal<T>> {
       // a = pi / 2 (quarter + rest), |rest| <= 1/2: the reduction is exact.
       T const turns = 4 * detail::fraction<T>(bits[e + 1], 0);
       T const quarter = Kokkos::floor(turns + T(0.5));
-      T const angle = T(1.57079632679489661923) * (turns - quarter);
-      T const cosine = Kokkos::cos(angle);
-      T const sine = Kokkos::sin(angle);
+      auto const [sine, cosine] = detail::of_quarter_turns(turns - quarter);
       int const quadrant = static_cast<int>(quarter) & 3;
       T const along = quadrant % 2 == 0 ? cosine : sine;
       T const across = quadrant % 2 == 0 ? sine : cosine;
