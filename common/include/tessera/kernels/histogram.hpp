@@ -28,6 +28,7 @@
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/collective/team/scratch_add.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
@@ -78,19 +79,6 @@ struct HistogramTuning {
 };
 
 namespace detail {
-
-/// Atomically adds to a counter in a team's scratch, level 0, without returning the old value.
-///
-/// On CUDA it names the instruction for shared memory, because an atomic on a generic address tests the kind of address
-/// each time. Any lane may call it. Other lanes see the sum after a barrier.
-KOKKOS_INLINE_FUNCTION void scratch_add(std::uint32_t* counter, std::uint32_t value) {
-#if defined(__CUDA_ARCH__)
-  auto const address = static_cast<std::uint32_t>(__cvta_generic_to_shared(counter));
-  asm volatile("red.shared.add.u32 [%0], %1;" : : "r"(address), "r"(value) : "memory");
-#else
-  Kokkos::atomic_add(counter, value);
-#endif
-}
 
 /// Prefetches a cache line.
 KOKKOS_INLINE_FUNCTION void prefetch([[maybe_unused]] void const* address) {
@@ -330,7 +318,7 @@ struct ScratchHistogramKernel {
         count_ahead<Tuning::ahead>(team, in, begin, end, counter_of, [&](std::uint32_t at) { ++own[at]; });
       } else {
         count_ahead<Tuning::ahead>(team, in, begin, end, counter_of,
-                                   [&](std::uint32_t at) { scratch_add(own + at, 1); });
+                                   [&](std::uint32_t at) { team::scratch_add(own + at, 1); });
       }
     } else {
       std::size_t const stride = static_cast<std::size_t>(team.team_size()) * part;
@@ -364,7 +352,7 @@ struct ScratchHistogramKernel {
     if (vector_length == 1 && team.team_size() == 1) {
       ++*counter;  // one thread of a host: an atomic would cost it 20 cycles
     } else {
-      scratch_add(counter, 1);
+      team::scratch_add(counter, 1);
     }
   }
 };
@@ -523,7 +511,7 @@ struct LaneHistogramKernel {
     std::uint32_t* const counts = words.data();
     Counters const counters{counts + size + team.team_rank() * of_thread, size};
     auto const add_to_team = [&](int bin, std::uint32_t more) {
-      if (more != 0) scratch_add(counts + bin, more);
+      if (more != 0) team::scratch_add(counts + bin, more);
     };
 
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, size), [&](int bin) { counts[bin] = 0; });
