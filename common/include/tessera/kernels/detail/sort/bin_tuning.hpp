@@ -1,0 +1,88 @@
+#pragma once
+/// \file
+/// Tuning parameters of the kernels that move items into bins: kernels/sort.hpp and kernels/split.hpp.
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/kernels/detail/launch/team_shape.hpp>
+
+namespace tessera::kernels {
+
+/// The type of values where there are none.
+struct NoValue {};
+
+/// Bytes of a value; 0 if there are none.
+template <class Value>
+inline constexpr int value_bytes = std::is_same_v<Value, NoValue> ? 0 : static_cast<int>(sizeof(Value));
+
+/// Bytes of items, or of values, that a lane of a GPU holds without a spill.
+template <class T, class Value>
+inline constexpr int bytes_per_lane = value_bytes<Value> == 0                               ? 92
+                                      : std::is_same_v<T, double> && value_bytes<Value> > 4 ? 64
+                                                                                            : 80;
+
+/// For GPUs. T: the items; Value: what moves with each, or NoValue. No number is measured yet: the shapes are those
+/// that CUB's radix sort has for the same sizes, within 40 KB of scratch.
+template <ExecutionSpace Exec, class T, class Value>
+struct WarpBinTuning {
+  static constexpr int lanes = 32;
+  static constexpr int threads = 12;  ///< warps per team that orders a tile
+  /// Items per lane. The tile is exchanged through scratch, 35 KB of the 40 KB that a team of Kokkos 4.6 has on CUDA.
+  /// Values follow their items through the same scratch; the places of the items are then kept in registers, and fewer
+  /// items fit without a spill (nvcc 13.0).
+  static constexpr int widest = std::max(static_cast<int>(sizeof(T)), value_bytes<Value>);
+  static constexpr int rows = std::clamp(bytes_per_lane<T, Value> / widest, 1, value_bytes<Value> > 0 ? 17 : 23);
+  static constexpr int small_rows = std::min(8, rows);  ///< of a team that sorts the whole array
+  /// Two teams of 384 lanes share a multiprocessor, with 80 registers per lane.
+  using Bounds = TeamBounds<Exec, 384, 2>;
+  static constexpr int count_threads = 16;                                       ///< warps per team that counts
+  static constexpr int count_rows = sizeof(T) > 8 ? 2 : sizeof(T) > 4 ? 8 : 16;  ///< items per lane in flight there
+  static constexpr double count_chunks = 0.5;  ///< chunks per resident team: each adds all counters to the totals
+  /// Tiles of a launch that looks back, at least. A longer array takes up to four launches, which share one workspace:
+  /// a tile's counts take 1 KB, 3% of its items.
+  static constexpr std::size_t launch_tiles = 8192;
+  /// True: kernels are written for warps, tiles are held in registers. False: plain loops over memory, for one thread.
+  static constexpr bool warps = true;
+};
+
+/// For hosts: one thread reads its tile twice, the second time from the cache, and writes each item to its place.
+template <ExecutionSpace Exec, class T, class Value>
+struct HostBinTuning : WarpBinTuning<Exec, T, Value> {
+  static constexpr int host_tile_bytes = 1 << 18;  ///< of items: half of a core's second-level cache
+  static constexpr int small = 1 << 12;            ///< items that one thread sorts in one launch
+  static constexpr double count_chunks = 1;
+  static constexpr bool warps = false;
+};
+
+/// The tuning for the space.
+template <ExecutionSpace Exec, class T, class Value = NoValue>
+using BinTuning = std::conditional_t<is_gpu<Exec>, WarpBinTuning<Exec, T, Value>, HostBinTuning<Exec, T, Value>>;
+
+namespace detail {
+
+inline constexpr int bin_bits = 8;
+inline constexpr int bin_count = 1 << bin_bits;
+
+/// The threads of teams that order tiles, and the items of a tile.
+template <ExecutionSpace Exec, class Tuning>
+[[nodiscard]] constexpr int threads_of_tile() {
+  return is_gpu<Exec> ? Tuning::threads : 1;
+}
+template <ExecutionSpace Exec, class T, class Tuning, int rows = Tuning::rows>
+[[nodiscard]] constexpr int items_of_tile() {
+  if constexpr (Tuning::warps) {
+    return threads_of_tile<Exec, Tuning>() * Tuning::lanes * rows;
+  } else {
+    return std::max(1, Tuning::host_tile_bytes / static_cast<int>(sizeof(T)));
+  }
+}
+
+}  // namespace detail
+
+}  // namespace tessera::kernels

@@ -1,0 +1,422 @@
+#pragma once
+/// \file
+/// Moves items, and values with them, into bins: stable, tile by tile.
+///
+/// On a GPU a team holds a tile in registers, ranks it by bins (collective/team/digit_rank.hpp), and exchanges it
+/// through scratch, so that the items of a bin are written as one contiguous run. On a host one thread reads its tile
+/// twice and writes each item to its place: caches combine the writes.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+#include <tessera/collective/bin_look_back.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/team/digit_rank.hpp>
+#include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/scratch.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/unroll.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
+#include <tessera/kernels/detail/sort/bin_tuning.hpp>
+#include <tessera/kernels/detail/sort/count_bins.hpp>
+
+namespace tessera::kernels::detail {
+
+/// The arrays of a pass. Values are unused with NoValue.
+template <class T, class Value>
+struct MovedArrays {
+  T const* from;
+  T* to;
+  Value const* values_from;
+  Value* values_to;
+};
+
+/// A team's tile of `rows` rows per thread, for GPUs.
+///
+/// Scratch: counters while the tile is ranked, then its items, then its values, in the same bytes; the begins of the
+/// bins in the tile; where the items of each bin go.
+template <ExecutionSpace Exec, class T, class Value, class BinOf, class Tuning, int rows = Tuning::rows>
+class BinTile {
+ public:
+  using Lanes = lane::On<Exec, Tuning::lanes>;
+  static constexpr int width = Lanes::width;
+  static constexpr bool has_values = value_bytes<Value> > 0;
+  using Digits = team::DigitScratch<bin_bits>;
+  static_assert(Tuning::threads * width * rows <= 65536, "Tessera: the places of a tile have 16 bits");
+
+  /// The bytes of a team's scratch.
+  [[nodiscard]] static constexpr std::size_t exchange_bytes(int threads) {
+    std::size_t const items = static_cast<std::size_t>(threads) * width * rows;
+    std::size_t const widest = sizeof(T) > value_bytes<Value> ? sizeof(T) : value_bytes<Value>;
+    std::size_t const counters = static_cast<std::size_t>(Digits::counters_for(threads)) * sizeof(std::uint32_t);
+    return items * widest > counters ? items * widest : counters;
+  }
+  [[nodiscard]] static std::size_t scratch_bytes(int threads) {
+    return Words::shmem_size(bin_count) + Exchange::shmem_size((exchange_bytes(threads) + 15) / 16) +
+           Numbers::shmem_size(bin_count + 1 + Digits::sums_for(threads) + 1);
+  }
+
+  /// Takes the team's scratch. Must be called by all lanes of the team, as all functions here.
+  template <class Member>
+  KOKKOS_FUNCTION explicit BinTile(Member const& team)
+      : own_(team.team_rank() * width * rows),
+        lane_(team.team_rank() * width),
+        stride_(team.team_size() * width),
+        items_(Lanes{}.template fill<team::LaneItems<T, rows>>({})),
+        places_(Lanes{}.template fill<team::LanePlaces<rows>>({})) {
+    int const threads = team.team_size();
+    Words const words(team.team_scratch(0), bin_count);
+    Exchange const exchange(team.team_scratch(0), (exchange_bytes(threads) + 15) / 16);
+    Numbers const numbers(team.team_scratch(0), bin_count + 1 + Digits::sums_for(threads) + 1);
+    offsets = words.data();
+    exchange_ = exchange.data();
+    begins = numbers.data();
+    digits_ = {reinterpret_cast<std::uint32_t*>(exchange_), begins + bin_count + 1};
+    ticket = digits_.sums + Digits::sums_for(threads);
+  }
+
+  std::int64_t* offsets;  ///< [256]: where item i of the ordered tile goes, minus i, by its bin
+  std::uint32_t* begins;  ///< [257]: the begins of the bins in the ordered tile, and its end
+  std::uint32_t* ticket;  ///< one number for the caller
+
+  /// Loads the items of a tile.
+  KOKKOS_FUNCTION void load(T const* tile, int count) {
+    count_ = count;
+    load_striped<rows>(Lanes{}, tile + own_, count - own_, items_);
+  }
+
+  /// Loads the items of a tile and ranks them. `count`: items of the tile. Barriers as in rank_by_digit.
+  /// \param on_count called once for each bin, by one lane: `on_count(bin, items of the bin)`
+  template <class Member, class OnCount>
+  KOKKOS_FUNCTION void rank(Member const& team, T const* tile, int count, BinOf const& bin_of,
+                            OnCount const& on_count) {
+    load(tile, count);
+    rank_items(team, bin_of, on_count);
+  }
+
+  /// Ranks the items that the tile holds.
+  template <class Member, class OnCount>
+  KOKKOS_FUNCTION void rank_items(Member const& team, BinOf const& bin_of, OnCount const& on_count) {
+    int const valid = count_ - own_;
+    auto const missing = static_cast<std::uint32_t>(stride_ * rows - count_);
+    auto* const to = begins;
+    auto const count = static_cast<std::uint32_t>(count_);
+    team::rank_by_digit<bin_bits, rows>(
+        team, Lanes{}, items_,
+        // Places without an item come last, in the last bin, from which they are subtracted.
+        [&](int i, T const& x) { return i < valid ? static_cast<std::uint32_t>(bin_of(x)) : bin_count - 1U; }, places_,
+        digits_, [&](int bin, std::uint32_t n) { on_count(bin, bin == bin_count - 1 ? n - missing : n); },
+        [&](int bin, std::uint32_t begin) {
+          to[bin] = begin;
+          if (bin == bin_count - 1) to[bin_count] = count;
+        });
+  }
+
+  /// Writes the items to scratch, in order. Two barriers: before, for the counters; the caller's, after it.
+  template <class Member>
+  KOKKOS_FUNCTION void exchange(Member const& team) {
+    team.team_barrier();
+    put(reinterpret_cast<T*>(exchange_), items_);
+  }
+
+  /// Loads the values of the tile to registers.
+  KOKKOS_FUNCTION void load_values([[maybe_unused]] Value const* tile) {
+    if constexpr (has_values) load_striped<rows>(Lanes{}, tile + own_, count_ - own_, values_);
+  }
+
+  /// Writes the items, which the team sees in scratch, and the values to where `offsets` says. Two barriers with
+  /// values.
+  template <class Member>
+  KOKKOS_FUNCTION void store(Member const& team, BinOf const& bin_of, T* to, [[maybe_unused]] Value* values_to) {
+    // Four bins per register: with values, they are needed after the items have left scratch.
+    constexpr int words = (rows + 3) / 4;
+    auto bins = Lanes{}.template fill<team::LaneItems<std::uint32_t, words>>({});
+    T const* const in = reinterpret_cast<T const*>(exchange_);
+    Lanes{}.each(
+        [&](int lane, team::LaneItems<std::uint32_t, words>& of_lane) {
+          TESSERA_UNROLL
+          for (int row = 0; row < rows; ++row) {
+            int const i = row * stride_ + lane_ + lane;
+            if (i >= count_) continue;
+            T const x = in[i];
+            auto const bin = static_cast<std::uint32_t>(bin_of(x));
+            to[offsets[bin] + i] = x;
+            of_lane.at[row / 4] |= bin << (8 * (row % 4));
+          }
+        },
+        bins);
+    if constexpr (has_values) {
+      team.team_barrier();
+      put(reinterpret_cast<Value*>(exchange_), values_);
+      team.team_barrier();
+      Value const* const values = reinterpret_cast<Value const*>(exchange_);
+      Lanes{}.each(
+          [&](int lane, team::LaneItems<std::uint32_t, words> const& of_lane) {
+            TESSERA_UNROLL
+            for (int row = 0; row < rows; ++row) {
+              int const i = row * stride_ + lane_ + lane;
+              if (i < count_) values_to[offsets[(of_lane.at[row / 4] >> (8 * (row % 4))) & 0xffU] + i] = values[i];
+            }
+          },
+          bins);
+    }
+  }
+
+  /// Takes the items, which the team sees in scratch, and the values back to registers, in order: the tile can be
+  /// ranked again. Two barriers, four with values.
+  template <class Member>
+  KOKKOS_FUNCTION void take_back(Member const& team) {
+    take(reinterpret_cast<T const*>(exchange_), items_);
+    team.team_barrier();
+    if constexpr (has_values) {
+      put(reinterpret_cast<Value*>(exchange_), values_);
+      team.team_barrier();
+      take(reinterpret_cast<Value const*>(exchange_), values_);
+      team.team_barrier();
+    }
+  }
+
+  /// Writes the items and values that the tile holds.
+  KOKKOS_FUNCTION void store_in_order(T* to, [[maybe_unused]] Value* values_to) const {
+    write(to, items_);
+    if constexpr (has_values) write(values_to, values_);
+  }
+
+  /// Calls `body(bin)` for each bin, by one lane each.
+  template <class Body>
+  KOKKOS_FUNCTION void for_each_bin(Body const& body) const {
+    Lanes{}.each([&](int lane) {
+      for (int bin = lane_ + lane; bin < bin_count; bin += stride_) body(bin);
+    });
+  }
+
+ private:
+  using Words = ScratchView<std::int64_t*, Exec>;
+  using Numbers = ScratchView<std::uint32_t*, Exec>;
+  struct alignas(16) Sixteen {
+    char bytes[16];
+  };
+  using Exchange = ScratchView<Sixteen*, Exec>;
+
+  template <class V, class Items>
+  KOKKOS_FUNCTION void put(V* to, Items const& items) const {
+    Lanes{}.each(
+        [&](int, auto const& own, auto const& places) {
+          TESSERA_UNROLL
+          for (int row = 0; row < rows; ++row) to[places[row]] = own.at[row];
+        },
+        items, places_);
+  }
+  template <class V, class Items>
+  KOKKOS_FUNCTION void take(V const* from, Items& items) const {
+    Lanes{}.each(
+        [&](int lane, auto& own) {
+          TESSERA_UNROLL
+          for (int row = 0; row < rows; ++row) own.at[row] = from[own_ + row * width + lane];
+        },
+        items);
+  }
+  template <class V, class Items>
+  KOKKOS_FUNCTION void write(V* to, Items const& items) const {
+    Lanes{}.each(
+        [&](int lane, auto const& own) {
+          TESSERA_UNROLL
+          for (int row = 0; row < rows; ++row) {
+            int const i = own_ + row * width + lane;
+            if (i < count_) to[i] = own.at[row];
+          }
+        },
+        items);
+  }
+
+  int own_;     // first item of the thread's part
+  int lane_;    // number of the thread's lane 0 in the team
+  int stride_;  // lanes of the team
+  int count_ = 0;
+  Sixteen* exchange_;
+  Digits digits_;
+  typename Lanes::template Value<team::LaneItems<T, rows>> items_;
+  typename Lanes::template Value<team::LanePlaces<rows>> places_;
+  typename Lanes::template Value<team::LaneItems<Value, rows>> values_;
+};
+
+/// Counters of one thread of a host, and where the next item of each bin goes.
+template <ExecutionSpace Exec>
+struct HostBins {
+  using Counts = ScratchView<std::uint32_t*, Exec>;
+  using Places = ScratchView<std::int64_t*, Exec>;
+
+  Places next;
+  Counts counts;
+
+  template <class Member>
+  KOKKOS_FUNCTION explicit HostBins(Member const& team)
+      : next(team.team_scratch(0), bin_count), counts(team.team_scratch(0), bin_count) {}
+  [[nodiscard]] static std::size_t scratch_bytes() {
+    return Places::shmem_size(bin_count) + Counts::shmem_size(bin_count);
+  }
+
+  /// Moves the items [begin, end) of the arrays to their bins.
+  template <class T, class Value, class BinOf>
+  KOKKOS_FUNCTION void move(MovedArrays<T, Value> const& arrays, std::size_t begin, std::size_t end,
+                            BinOf const& bin_of) const {
+    std::int64_t* const to = next.data();
+    for (std::size_t i = begin; i < end; ++i) {
+      T const x = arrays.from[i];
+      std::int64_t const place = to[bin_of(x)]++;
+      arrays.to[place] = x;
+      if constexpr (value_bytes<Value> > 0) arrays.values_to[place] = arrays.values_from[i];
+    }
+  }
+};
+
+/// One pass with look-back over the tiles of one launch. The number of items of each bin before the launch is in
+/// `begins`; the last tile writes it for the next launch.
+template <ExecutionSpace Exec, class T, class Value, class BinOf, class Tuning>
+struct LookBackBinsKernel {
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
+  using Member = typename Policy::member_type;
+  using Tile = BinTile<Exec, T, Value, BinOf, Tuning>;
+  static constexpr int vector_length = lane::vector_length<Exec>(Tuning::lanes);
+
+  MovedArrays<T, Value> arrays;
+  BinOf bin_of;
+  std::size_t first;    ///< item of the launch
+  std::size_t n;        ///< end of the array
+  std::uint32_t tiles;  ///< of the launch
+  int tile_size;
+  std::int64_t const* begins;
+  std::int64_t* next_begins;
+  collective::BinLookBackHandle look_back;
+
+  [[nodiscard]] static std::size_t scratch_bytes(int threads) {
+    if constexpr (Tuning::warps) {
+      return Tile::scratch_bytes(threads);
+    } else {
+      return HostBins<Exec>::scratch_bytes();
+    }
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    if constexpr (Tuning::warps) {
+      move_tile(team);
+    } else {
+      move_on_host(team);
+    }
+  }
+
+ private:
+  KOKKOS_FUNCTION void move_tile(Member const& team) const {
+    Tile tile(team);
+    // 1. The number of the tile: in the order in which teams start.
+    Kokkos::single(Kokkos::PerTeam(team), [&] { tile.ticket[0] = look_back.next_tile(); });
+    team.team_barrier();
+    std::uint32_t const number = tile.ticket[0];
+    std::size_t const begin = first + static_cast<std::size_t>(number) * tile_size;
+    int const count = thread::count_before(begin, n, tile_size);
+
+    // 2. Rank the tile, and publish the counts as soon as they are known.
+    tile.rank(team, arrays.from + begin, count, bin_of, [&](int bin, std::uint32_t of_bin) {
+      look_back.publish(number, bin, number == 0 ? collective::TileState::inclusive : collective::TileState::partial,
+                        of_bin);
+    });
+
+    // 3. Order the tile in scratch before looking back, which gives the predecessors time to publish.
+    tile.exchange(team);
+    if constexpr (Tile::has_values) tile.load_values(arrays.values_from + begin);
+    tile.for_each_bin([&](int bin) {
+      std::uint32_t const of_bin = tile.begins[bin + 1] - tile.begins[bin];
+      std::uint32_t const before = number > 0 ? look_back.before(number, bin) : 0;
+      if (number > 0) look_back.publish(number, bin, collective::TileState::inclusive, before + of_bin);
+      std::int64_t const to = begins[bin] + before;
+      tile.offsets[bin] = to - tile.begins[bin];
+      if (number + 1 == tiles) next_begins[bin] = to + of_bin;
+    });
+    team.team_barrier();
+
+    // 4. Write the items of each bin as one run.
+    tile.store(team, bin_of, arrays.to, arrays.values_to);
+    leave_scratch(team);
+  }
+
+  KOKKOS_FUNCTION void move_on_host(Member const& team) const {
+    HostBins<Exec> const bins(team);
+    std::uint32_t const number = look_back.next_tile();
+    std::size_t const begin = first + static_cast<std::size_t>(number) * tile_size;
+    std::size_t const end = begin + thread::count_before(begin, n, tile_size);
+    for (int bin = 0; bin < bin_count; ++bin) bins.counts(bin) = 0;
+    for (std::size_t i = begin; i < end; ++i) ++bins.counts(bin_of(arrays.from[i]));
+    if (number > 0) {
+      for (int bin = 0; bin < bin_count; ++bin) {
+        look_back.publish(number, bin, collective::TileState::partial, bins.counts(bin));
+      }
+    }
+    for (int bin = 0; bin < bin_count; ++bin) {
+      std::uint32_t const before = number > 0 ? look_back.before(number, bin) : 0;
+      look_back.publish(number, bin, collective::TileState::inclusive, before + bins.counts(bin));
+      bins.next(bin) = begins[bin] + before;
+      if (number + 1 == tiles) next_begins[bin] = begins[bin] + before + bins.counts(bin);
+    }
+    bins.move(arrays, begin, end, bin_of);
+  }
+};
+
+/// One pass over chunks whose counts are known: starts[bin * chunks + chunk] is where the chunk's items of a bin go.
+template <ExecutionSpace Exec, class T, class Value, class BinOf, class Tuning>
+struct ScatterChunksKernel {
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
+  using Member = typename Policy::member_type;
+  using Tile = BinTile<Exec, T, Value, BinOf, Tuning>;
+  using Running = ScratchView<std::int64_t*, Exec>;
+  static constexpr int vector_length = lane::vector_length<Exec>(Tuning::lanes);
+
+  MovedArrays<T, Value> arrays;
+  BinOf bin_of;
+  std::int64_t const* starts;
+  Chunks chunks;
+  int tile_size;
+
+  [[nodiscard]] static std::size_t scratch_bytes(int threads) {
+    if constexpr (Tuning::warps) {
+      return Tile::scratch_bytes(threads);
+    } else {
+      return HostBins<Exec>::scratch_bytes();
+    }
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    int const chunk = team.league_rank();
+    std::size_t const begin = chunks.begin(chunk);
+    std::size_t const end = chunks.end(chunk);
+    if constexpr (Tuning::warps) {
+      Tile tile(team);
+      tile.for_each_bin([&](int bin) { tile.offsets[bin] = starts[index(bin, chunk)]; });
+      for (std::size_t from = begin; from < end; from += tile_size) {
+        int const count = thread::count_before(from, end, tile_size);
+        tile.rank(team, arrays.from + from, count, bin_of, [](int, std::uint32_t) {});
+        tile.exchange(team);
+        if constexpr (Tile::has_values) tile.load_values(arrays.values_from + from);
+        // `offsets` has the place of the bin's next item; while the tile is stored, minus the bin's begin in the tile.
+        tile.for_each_bin([&](int bin) { tile.offsets[bin] -= tile.begins[bin]; });
+        team.team_barrier();
+        tile.store(team, bin_of, arrays.to, arrays.values_to);
+        team.team_barrier();
+        tile.for_each_bin([&](int bin) { tile.offsets[bin] += tile.begins[bin + 1]; });
+      }
+    } else {
+      HostBins<Exec> const bins(team);
+      for (int bin = 0; bin < bin_count; ++bin) bins.next(bin) = starts[index(bin, chunk)];
+      bins.move(arrays, begin, end, bin_of);
+    }
+    leave_scratch(team);
+  }
+
+ private:
+  [[nodiscard]] KOKKOS_FUNCTION std::size_t index(int bin, int chunk) const {
+    return static_cast<std::size_t>(bin) * chunks.count + chunk;
+  }
+};
+
+}  // namespace tessera::kernels::detail
