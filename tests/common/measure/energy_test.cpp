@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A launch takes `launch_seconds` on the fake clock. Afterwards the test's counter may change.
+// A launch takes `launch_seconds` on the fake clock, a fence 0.1 ms. Afterwards the test's counter may change.
 class Launches final : public RowRun {
  public:
   explicit Launches(double launch_seconds) : launch_seconds_(launch_seconds) {}
@@ -33,7 +33,7 @@ class Launches final : public RowRun {
     ++launches;
   }
   void fence() override {
-    time += pending_ + 1e-6;
+    time += pending_ + 1e-4;
     pending_ = 0;
     if (passed) passed(time);
   }
@@ -139,7 +139,7 @@ TEST_F(Energies, of_power_if_there_is_no_counter) {
   Launches run(1e-3);
   auto const counter = meter(run);
   Energy const energy = measure_energy(run, *counter, 1e-3, {}, run.clock());
-  EXPECT_NEAR(energy.joules, 0.2, 0.001);
+  EXPECT_NEAR(energy.joules, 0.2, 0.002);
   EXPECT_EQ(energy.source, "board, NVML power added up");
 }
 
