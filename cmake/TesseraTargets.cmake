@@ -16,8 +16,8 @@ if(Kokkos_ENABLE_CUDA)
   target_compile_options(tessera_flags INTERFACE "SHELL:-Xcudafe --diag_error=20011")
 endif()
 
-# tessera_strict_kernels(target): in a kernel, a call of a function of hosts is an error, if it is constexpr, too: nvcc only
-# warns (20013, 20015), and the kernel computes nothing. Not for tests, which call collectives with lambdas of hosts.
+# tessera_strict_kernels(target): a kernel that calls a host function, also a constexpr one, is an error. nvcc only
+# warns (20013, 20015), and the kernel computes nothing. Not for tests, which call collectives with host lambdas.
 function(tessera_strict_kernels target)
   if(Kokkos_ENABLE_CUDA)
     target_compile_options(${target} PRIVATE

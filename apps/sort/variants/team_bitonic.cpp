@@ -14,7 +14,7 @@ template <class T>
 struct ComparePair {
   collective::KeyOrder<T> order;
 
-  // A step of the merge of two halves to runs of `run` keys; its pairs are `stride` apart, or mirrored in the first step.
+  // A step of the merge of two halves to runs of `run` keys. Its pairs are `stride` apart, mirrored in the first step.
   template <class Keys>
   KOKKOS_FUNCTION void operator()(Keys const& keys, std::size_t n, std::size_t run, std::size_t stride,
                                   std::size_t pair) const {

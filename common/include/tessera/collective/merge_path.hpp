@@ -6,7 +6,7 @@
 /// Called by any lane; no scratch, no barriers. Runs are sorted by `before(a, b)`, which is true if a must precede b.
 /// Of equal items, those of the first run come first: the merge is stable.
 ///
-/// Example: runs 1 3 5 7 and 2 3 4, merge 1 2 3 3 4 5 7: the first 4 items have 2 from the first run, the first 6 have 3.
+/// Example: runs 1 3 5 7 and 2 3 4, merge 1 2 3 3 4 5 7: 2 of the first 4 items come from run 1, 3 of the first 6.
 /// Source: O. Green, R. McColl, D. Bader: GPU Merge Path (2012).
 
 #include <Kokkos_Core.hpp>

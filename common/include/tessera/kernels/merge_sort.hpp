@@ -33,8 +33,8 @@ namespace tessera::kernels {
 
 template <ExecutionSpace Exec>
 struct MergeSortTuning {
-  /// Keys of a chunk, which a lane sorts in registers and merges. An odd number: lanes that read the same place of their
-  /// chunks then read from different banks.
+  /// Keys of a chunk, which a lane sorts in registers and merges. An odd number, so that lanes that read the same place
+  /// of their chunks read from different banks.
   static constexpr int chunk = is_gpu<Exec> ? 7 : 16;
   /// Chunks of a tile, at most: one per lane on a GPU. On a host a tile and its copy stay in the first-level cache.
   static constexpr int chunks = is_gpu<Exec> ? 256 : 64;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// A stable sort of a tile in scratch: each thread sorts chunks in registers, then the team merges runs, each thread the
-/// same number of items. Source: O. Green, R. McColl, D. Bader: GPU Merge Path (2012).
+/// A stable sort of a tile in scratch: each thread sorts chunks in registers, then the team merges runs, in which each
+/// thread makes the same number of items. Source: O. Green, R. McColl, D. Bader: GPU Merge Path (2012).
 
 #include <Kokkos_Core.hpp>
 
@@ -15,7 +15,7 @@ namespace tessera::team {
 /// Merges pairs of sorted runs of `run` items: from(0) to from(n-1) to runs of 2 run items in `to`. The last run may be
 /// short, and the last pair may be one run.
 ///
-/// Must be called by every thread of the team, with vector length 1. Scratch: the caller's two Views of at least n items.
+/// Must be called by every thread of the team, with vector length 1. Scratch: the caller's, two Views of n items.
 /// Barriers: none; the caller needs one before (`from` is complete) and one after (`to` is). `run` is a multiple of
 /// Chunk. `before(a, b)` is true if a must precede b. Stable.
 ///
