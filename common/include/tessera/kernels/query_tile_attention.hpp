@@ -149,7 +149,7 @@ struct QueryTile {
     std::size_t const first_query = static_cast<std::size_t>(team.league_rank() - piece * group_count) * of_team;
     int const query_count =
         task.queries - first_query < of_team ? static_cast<int>(task.queries - first_query) : static_cast<int>(of_team);
-    load(team, task.q + first_query * task.dim, query_count, threads * rows, rows, query_scratch.data());
+    load(team, task.q + first_query * task.dim, task.dim, query_count, threads * rows, rows, query_scratch.data());
 
     auto sums = lanes.template fill<Sums>(Sums{});
     auto largest = lanes.template fill<OfRows>(OfRows{});
@@ -162,26 +162,31 @@ struct QueryTile {
     std::size_t const end = task.chunks.end(piece);
     for (std::size_t first = task.chunks.begin(piece); first < end; first += keys) {
       int const count = end - first < keys ? static_cast<int>(end - first) : keys;
-      load(team, task.k + first * task.dim, count, keys, 1, tile);
+      load(team, task.k + first * task.dim, task.dim, count, keys, 1, tile);
       team.team_barrier();
       auto score = lanes.template fill<Scores>(Scores{});
       multiply(lanes, query_scratch.data() + thread * rows * packs, thread & 7, tile, count, score);
       team.team_barrier();  // all have read the keys
-      load(team, task.v + first * task.dim, count, keys, 1, tile);
+      load(team, task.v + first * task.dim, task.dim, count, keys, 1, tile);
       weigh(lanes, score, largest, total, sums);
       team.team_barrier();
       add_values(lanes, score, tile, weights, sums);
       team.team_barrier();  // all have read the values
     }
-    finish(lanes, first_query + thread * rows, query_count - thread * rows, piece, largest, total, sums);
+    std::size_t const query = first_query + thread * rows;
+    finish(
+        lanes, query_count - thread * rows, [&](int r) { return task.row(query + r, piece); },
+        [&](int r, collective::OnlineSum<T> const& all) { task.keep(query + r, piece, all); }, largest, total, sums);
     mend(team, task, first_query, query_count, piece);
     leave_scratch(team);
   }
 
- private:
+ protected:
   // Loads rows of a matrix to scratch, with the whole team, and zeros past the last row or column.
+  // \param stride elements from one row to the next
   // \param group rows with the same permutation
-  KOKKOS_FUNCTION void load(Member const& team, T const* from, int count, int row_count, int group, Pack* to) const {
+  KOKKOS_FUNCTION void load(Member const& team, T const* from, int stride, int count, int row_count, int group,
+                            Pack* to) const {
     int const dim = task.dim;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, row_count * packs), [&](int i) {
       int const row = i / packs;
@@ -189,7 +194,7 @@ struct QueryTile {
       int const col = p * pack;
       Pack values{};
       if (row < count && col < dim) {
-        T const* const at = from + static_cast<std::size_t>(row) * dim + col;
+        T const* const at = from + static_cast<std::size_t>(row) * stride + col;
         if (aligned) {
           values = collective::pack_at<pack>(at);
         } else {
@@ -286,15 +291,16 @@ struct QueryTile {
     }
   }
 
-  KOKKOS_FUNCTION void finish(Lanes const& lanes, std::size_t first_query, int count, int piece,
+  // Stores the means of the thread's first `count` queries: of query r to row_of(r), and calls keep(r, its OnlineSum).
+  template <class RowOf, class Keep>
+  KOKKOS_FUNCTION void finish(Lanes const& lanes, int count, RowOf const& row_of, Keep const& keep,
                               Value<OfRows> const& largest, Value<OfRows> const& total, Value<Sums> const& sums) const {
     for (int r = 0; r < rows; ++r) {
       auto of_lane = lanes.template fill<T>(T(0));
       lanes.each([r](int, T& own, OfRows const& t) { own = t[r]; }, of_lane, total);
       T const sum = thread::reduce<T>(lanes, of_lane, collective::Sum<T>{});
       if (r >= count) continue;
-      std::size_t const query = first_query + r;
-      T* const row = task.row(query, piece);
+      T* const row = row_of(r);
       lanes.each(
           [&](int lane, OfRows const& m, Sums const& own) {
             collective::OnlineSum<T> const all{m[r], sum};
@@ -311,7 +317,7 @@ struct QueryTile {
                 }
               }
             }
-            if (lane == 0) task.keep(query, piece, all);
+            if (lane == 0) keep(r, all);
           },
           largest, sums);
     }
