@@ -63,6 +63,56 @@ template <ExecutionSpace Exec, class V>
   return {contiguous(bias, cols)};
 }
 
+/// A store that also takes an element of another array, stored as c: `of_element(i)` for the element i of c, row-major.
+/// It is added to the finished sum.
+template <class Store>
+concept TakesElements = requires(Store const& store, std::size_t i) { store.of_element(i); };
+
+/// Returns x Phi(x), the Gaussian error linear unit, with the error function (no approximation by tanh).
+///
+/// Source: D. Hendrycks, K. Gimpel, Gaussian error linear units (2016).
+template <class T>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION T gelu(T x) {
+  constexpr T root_half = T(0.70710678118654752440L);
+  return T(0.5) * x * (T(1) + Kokkos::erf(x * root_half));
+}
+
+/// The result is gelu(sum + bias[col]).
+template <class T>
+struct GeluOfSumAndBias : SumAndBias<T> {
+  [[nodiscard]] KOKKOS_FUNCTION static T finished(T sum, T of_column) { return gelu(sum + of_column); }
+};
+
+/// Returns the GeluOfSumAndBias for a View. Throws std::invalid_argument as sum_and_bias does.
+///
+/// \param bias [cols], contiguous
+/// \param cols columns of the result
+template <ExecutionSpace Exec, class V>
+[[nodiscard]] GeluOfSumAndBias<typename V::non_const_value_type> gelu_of_sum_and_bias(Exec const& exec, V const& bias,
+                                                                                      std::size_t cols) {
+  return {sum_and_bias(exec, bias, cols)};
+}
+
+/// The result is sum + bias[col] + residual[row, col]. `residual` must not overlap c.
+template <class T>
+struct SumBiasAndResidual : SumAndBias<T> {
+  T const* residual;
+
+  [[nodiscard]] KOKKOS_FUNCTION T of_element(std::size_t i) const { return residual[i]; }
+};
+
+/// Returns the SumBiasAndResidual for Views. Throws std::invalid_argument as sum_and_bias does.
+///
+/// \param bias [cols], contiguous
+/// \param residual [rows, cols], row-major
+template <ExecutionSpace Exec, class V, class R>
+  requires Readable<R, Exec, typename V::non_const_value_type, 2>
+[[nodiscard]] SumBiasAndResidual<typename V::non_const_value_type> sum_bias_and_residual(Exec const& exec,
+                                                                                         V const& bias,
+                                                                                         R const& residual) {
+  return {sum_and_bias(exec, bias, residual.extent(1)), row_major(residual, residual.extent(0), residual.extent(1))};
+}
+
 /// The operands of a product: a is stored as [m, k] or, transposed, as [k, m]; b as [k, n] or, transposed, as [n, k].
 template <bool ATransposed = false, bool BTransposed = false, class LoadOfA = AsStored, class StoreOfC = SumAlone>
 struct ProductForm {

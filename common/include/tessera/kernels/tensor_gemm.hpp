@@ -392,7 +392,7 @@ struct PackedProduct {
       int const count = place.col_count - col < 4 ? place.col_count - col : 4;
       collective::Pack<float, 4> four;
       unrolled<4>([&](int e) { four[e] = sums[e % products].at[group * (4 / products) + e / products]; });
-      store_four(c + at, place.col + col, count, four, store, by_packs);
+      store_four(c, at, place.col + col, count, four, store, by_packs);
     });
   }
 };

@@ -427,7 +427,7 @@ struct Tf32Product {
                 if (row >= place.row_count || col >= place.col_count) continue;
                 std::size_t const first = place.col + static_cast<std::size_t>(col);
                 // With Width 4 the length of c's rows is a multiple of four.
-                store_four(c + (place.row + static_cast<std::size_t>(row)) * tiles.cols + first, first,
+                store_four(c, (place.row + static_cast<std::size_t>(row)) * tiles.cols + first, first,
                            Width == 4 ? 4 : place.col_count - col, {sum_0.at[i], sum_1.at[i], sum_2.at[i], sum_3.at[i]},
                            store, Width == 4);
               }

@@ -194,7 +194,9 @@ class ProductPanel : public ProductOfTiles<T, Form> {
       if constexpr (Store::changes) {
         if (step.last) {
           for (int j = 0; j < col_count; ++j) {
-            c[j] = form_.store.finished(c[j], form_.store.of_column(place.col + col + j));
+            T finished = form_.store.finished(c[j], form_.store.of_column(place.col + col + j));
+            if constexpr (TakesElements<Store>) finished += form_.store.of_element(c - result + j);
+            c[j] = finished;
           }
         }
       }

@@ -145,6 +145,9 @@ struct TileLane {
             values[e] += sums[i][j + e];
           } else if constexpr (Store::changes) {
             values[e] = form.finished(sums[i][j + e], of_col[j + e]);
+            if constexpr (TakesElements<Store>) {
+              values[e] += form.of_element(static_cast<std::size_t>(of_row - c) + col_of(j) + e);
+            }
           } else {
             // Values that one access stores must be in neighbouring registers, and so must factors of b that one access
             // loaded. If the sums themselves were stored, each sum and its factor of b would be in the same register

@@ -8,19 +8,22 @@
 
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/unroll.hpp>
+#include <tessera/kernels/product_form.hpp>
 
 namespace tessera::kernels::detail {
 
 /// Stores up to four neighbouring sums of a row of c, from column `col` on, as the form says. `by_packs`: the row
-/// length is a multiple of four, and the elements are aligned for one access.
+/// length is a multiple of four, and the elements are aligned for one access. `at`: index of the first element in c.
 template <class Store>
-KOKKOS_INLINE_FUNCTION void store_four(float* to, std::size_t col, int count, collective::Pack<float, 4> four,
-                                       Store const& store, bool by_packs) {
+KOKKOS_INLINE_FUNCTION void store_four(float* c, std::size_t at, std::size_t col, int count,
+                                       collective::Pack<float, 4> four, Store const& store, bool by_packs) {
+  float* const to = c + at;
   TESSERA_UNROLL
   for (int e = 0; e < 4; ++e) {
     if (e >= count) continue;
     if constexpr (Store::changes) {
       four[e] = Store::finished(four[e], store.of_column(col + e));
+      if constexpr (TakesElements<Store>) four[e] += store.of_element(at + e);
     }
     if constexpr (Store::adds) four[e] += to[e];
   }

@@ -65,7 +65,7 @@ KOKKOS_INLINE_FUNCTION void store_panel_sums(Lanes const& lanes, Sums (&sums)[st
             std::size_t const first = place.col + col;
             float const* const even = own.at + 8 * i + 2 * half;
             float const* const odd = even + 4;
-            store_four(c + (place.row + row) * cols + first, first,
+            store_four(c, (place.row + row) * cols + first, first,
                        place.col_count - col < 4 ? place.col_count - col : 4, {even[0], odd[0], even[1], odd[1]}, store,
                        by_packs);
           });
