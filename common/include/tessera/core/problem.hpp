@@ -78,6 +78,9 @@ concept Fields = requires(F& fields) {
 /// - `needs(shapes, output_boxes)`, optional: the part of each input field (ranks::Box) that the reference needs for
 ///   these parts of the output: reference<T>(those) gives these. With it each rank runs the reference on them, made or
 ///   read again; and --verify sample:N computes no more than it compares.
+/// - `reference_of_rows<T>(input, rows)`, optional, with one output: returns the reference of these rows of it (indices
+///   over all dimensions but the last, ascending) as a matrix. With it --verify sample:N computes only the rows that it
+///   compares.
 /// - `grid(shapes, parameters, ranks)`, where a field has Split::grid: the grid (ranks::Grid) of that many ranks.
 ///   Throws UserError if there is none.
 /// - `reference_doubles`, optional: the most numbers that an element of the reference takes: 1: a value; 2, the

@@ -56,6 +56,12 @@ concept Needs = requires(std::vector<Shape> const& shapes, std::vector<ranks::Bo
   { Problem::needs(shapes, output) } -> std::same_as<std::vector<ranks::Box>>;
 };
 
+/// It can compute the reference of some rows of its only output, all dimensions but the last.
+template <class Problem>
+concept RefersToSomeRows = requires(InputOnHost<Problem, float> const& input, std::vector<std::size_t> const& rows) {
+  { Problem::template reference_of_rows<float>(input, rows) } -> std::same_as<ExpectedField>;
+};
+
 /// Its reference works in parts of its own, and on one rank keeps large fields as floats.
 template <class Problem>
 concept OwnParts = Problem::own_parts;
@@ -199,6 +205,20 @@ class TypedCase final : public UntypedCase {
         std::size_t const before = own.begin * of_row;
         return gather(reference_of(*rows, own).at(field), {{elements.begin - before, elements.end - before}});
       });
+    } else if constexpr (RefersToSomeRows<Problem>) {
+      Shape const shape = output_shapes().front().shape;
+      std::vector<Stretch> stretches = choose(count_of(shape));
+      std::vector<std::size_t> rows;
+      for (Stretch& elements : stretches) {
+        std::size_t const of_row = shape.back();
+        for (std::size_t row = elements.begin / of_row; row * of_row < elements.end; ++row) {
+          if (rows.empty() || rows.back() < row) rows.push_back(row);
+        }
+        // The elements' positions among those of the chosen rows. The stretch ends in the last one.
+        std::size_t const end = (rows.size() - 1) * of_row + (elements.end - 1) % of_row + 1;
+        elements = {end - (elements.end - elements.begin), end};
+      }
+      return list_of(gather(Problem::template reference_of_rows<T>(input_, rows), stretches));
     } else if constexpr (Needs<Problem>) {
       std::vector<HostField> const outputs = output_shapes();
       if (outputs.size() != 1 || outputs[0].shape.size() != 2) return std::nullopt;

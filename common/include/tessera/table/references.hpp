@@ -27,11 +27,15 @@ void append_references(std::vector<void (*)()>& all) {
   if constexpr (requires { &Problem::template reference_of_part<T>; }) {
     all.push_back(reinterpret_cast<void (*)()>(&Problem::template reference_of_part<T>));
   }
+  if constexpr (requires { &Problem::template reference_of_rows<T>; }) {
+    all.push_back(reinterpret_cast<void (*)()>(&Problem::template reference_of_rows<T>));
+  }
 }
 
 }  // namespace detail
 
-/// Compiles reference<T>, and reference_of_part<T> if the Problem has it, for each enabled dtype. Each reference.cpp
+/// Compiles reference<T>, and reference_of_part<T> and reference_of_rows<T> if the Problem has them, for each enabled
+/// dtype. Each reference.cpp
 /// ends with `template struct tessera::References<tessera::map::Map>;`.
 template <class Problem>
 struct References {
