@@ -4,43 +4,12 @@
 
 #include "../chains.hpp"
 
-#include <memory>
 #include <type_traits>
 
+#include <tessera/kernels/detail/launch/captured_graph.hpp>
 #include <tessera/kernels/detail/launch/instances.hpp>
 
 namespace tessera::concurrent {
-
-#ifdef KOKKOS_ENABLE_CUDA
-
-namespace {
-
-struct DestroyGraph {
-  using pointer = cudaGraphExec_t;
-  void operator()(cudaGraphExec_t graph) const { (void)cudaGraphExecDestroy(graph); }
-};
-using CapturedGraph = std::unique_ptr<cudaGraphExec_t, DestroyGraph>;
-
-// Returns the graph of everything that `enqueue` launches on `origin`, and on instances that wait for it.
-template <class Enqueue>
-CapturedGraph captured(Kokkos::Cuda const& origin, Enqueue const& enqueue) {
-  using kernels::check_cuda;
-  enqueue();  // loads the kernels, which a capture must not do
-  origin.fence("tessera::concurrent: before the capture");
-  check_cuda(cudaStreamBeginCapture(origin.cuda_stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-  enqueue();
-  cudaGraph_t graph = nullptr;
-  check_cuda(cudaStreamEndCapture(origin.cuda_stream(), &graph), "cudaStreamEndCapture");
-  cudaGraphExec_t ready = nullptr;
-  cudaError_t const error = cudaGraphInstantiateWithFlags(&ready, graph, 0);
-  (void)cudaGraphDestroy(graph);
-  check_cuda(error, "cudaGraphInstantiate");
-  return CapturedGraph(ready);
-}
-
-}  // namespace
-
-#endif
 
 struct CudaGraph {
   static constexpr VariantInfo info{
@@ -55,7 +24,7 @@ struct CudaGraph {
         kernels::Instances<Exec> const instances(exec, static_cast<std::size_t>(input.parameters.chains));
         this->set_ends("tessera::concurrent::capture::ends", exec, this->between(), this->between());
         exec.fence("tessera::concurrent: ends of the first launch");
-        graph_ = captured(instances[0], [&] { enqueue(instances); });
+        graph_ = kernels::captured(instances[0], [&] { enqueue(instances); });
       } else {
         throw Skip("CUDA graphs need the space cuda");
       }
@@ -68,7 +37,7 @@ struct CudaGraph {
       this->set_ends("tessera::concurrent::cuda_graph::ends", exec, in.data(), out.data());
 #ifdef KOKKOS_ENABLE_CUDA
       if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) {
-        kernels::check_cuda(cudaGraphLaunch(graph_.get(), exec.cuda_stream()), "cudaGraphLaunch");
+        kernels::launch(graph_, exec);
       }
 #endif
     }
@@ -88,7 +57,7 @@ struct CudaGraph {
       instances.join(instances[0]);
     }
 
-    CapturedGraph graph_;
+    kernels::CapturedGraph graph_;
 #endif
   };
 };
