@@ -10,7 +10,7 @@
 ///
 /// Traffic: q once; k and v once per tile of queries, mostly from the cache.
 ///
-/// Example, one head, two tokens, causal, scores of the second query 0 and ln 3: out_0 = v_0, out_1 = (v_0 + 3 v_1) / 4.
+/// Example, one causal head, two tokens, scores of the second query 0 and ln 3: out_0 = v_0, out_1 = (v_0 + 3 v_1) / 4.
 ///
 /// Use:  MultiHeadAttention<Exec, float> attend(exec, {.sequences = 8, .tokens = 2048, .heads = 16, .dim = 64});
 ///       attend(exec, q, k, v, out, scale);
