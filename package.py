@@ -119,6 +119,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "softmax",
         "sort",
         "stencil_chain",
+        "transformer_block",
         "transpose",
         "zip",
     )

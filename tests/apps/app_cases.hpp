@@ -52,6 +52,9 @@ struct AppCases {
   /// Maximum number of tiles along an extent: enough to show all edges. Each tile costs a barrier or two, so thousands
   /// would take minutes.
   std::size_t tiles_along = 200;
+  /// Shapes without elements, with an extent of 2^50. If empty: all that the mini-app accepts, which is too many to try
+  /// for a dozen fields.
+  std::vector<std::vector<Shape>> huge_shapes = {};
   bool rounds_exact_data = false;  ///< whether results of exact data need a scale
   bool has_parts = true;           ///< whether the loss of a part of the reference makes right rows fail
 };

@@ -15,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numbers>
 #include <optional>
 #include <set>
 #include <string>
@@ -522,6 +523,98 @@ void rows_of_dx_exchanged(Scene const& scene) {
   std::swap_ranges(last, last + hidden, last - hidden);
 }
 
+/// How a transformer block differs from the right one.
+struct WrongBlock {
+  bool misses_own_key = false;
+  bool swaps_heads = false;
+  bool loses_first_residual = false;
+  bool loses_second_residual = false;
+  bool approximates_gelu = false;
+  std::size_t lost_keys = 0;  ///< of the last query, from the middle on
+};
+
+/// y of one token of the last sequence, computed in double.
+std::vector<double> row_of_block(Scene const& scene, std::size_t token, WrongBlock const& wrong) {
+  auto const x = scene.in("x");
+  std::size_t const tokens = x.shape[1];
+  std::size_t const d = x.shape[2];
+  std::size_t const dim = std::min<std::size_t>(d, 64);
+  std::size_t const first = (x.shape[0] - 1) * tokens;
+  using Row = std::vector<double>;
+  auto const normalised = [&](Row const& row, std::string const& which) {
+    auto const gamma = scene.in("gamma" + which);
+    auto const beta = scene.in("beta" + which);
+    double mean = 0;
+    double squares = 0;
+    for (double const value : row) mean += value / static_cast<double>(d);
+    for (double const value : row) squares += (value - mean) * (value - mean);
+    Row ln(d);
+    for (std::size_t h = 0; h < d; ++h) {
+      ln[h] = static_cast<double>(gamma[h]) * (row[h] - mean) / std::sqrt(squares / static_cast<double>(d) + 1e-5) +
+              static_cast<double>(beta[h]);
+    }
+    return ln;
+  };
+  auto const layer = [&](Row const& row, std::string const& which) {
+    auto const w = scene.in("w" + which);
+    auto const bias = scene.in("b" + which);
+    Row result(w.shape[0]);
+    for (std::size_t o = 0; o < result.size(); ++o) {
+      result[o] = static_cast<double>(bias[o]);
+      for (std::size_t h = 0; h < row.size(); ++h) result[o] += static_cast<double>(w[o * row.size() + h]) * row[h];
+    }
+    return result;
+  };
+  auto const input = [&](std::size_t of) { return Row(x.data + (first + of) * d, x.data + (first + of + 1) * d); };
+  std::vector<Row> keys;
+  std::vector<Row> values;
+  for (std::size_t j = 0; j <= token; ++j) {
+    Row const ln = normalised(input(j), "1");
+    keys.push_back(layer(ln, "k"));
+    values.push_back(layer(ln, "v"));
+  }
+  Row const query = layer(normalised(input(token), "1"), "q");
+  std::size_t const end = token + (wrong.misses_own_key ? 0 : 1);
+  Row mean(d);
+  for (std::size_t head = 0; head < d / dim; ++head) {
+    std::size_t const of_query = (wrong.swaps_heads && head < 2 ? 1 - head : head) * dim;
+    double total = 0;
+    for (std::size_t j = 0; j < end; ++j) {
+      if (j >= end / 2 && j < end / 2 + wrong.lost_keys) continue;
+      double score = 0;
+      for (std::size_t c = 0; c < dim; ++c) score += query[of_query + c] * keys[j][head * dim + c];
+      double const weight = std::exp(score / std::sqrt(static_cast<double>(dim)));
+      total += weight;
+      for (std::size_t c = head * dim; c < (head + 1) * dim; ++c) mean[c] += weight * values[j][c];
+    }
+    for (std::size_t c = head * dim; c < (head + 1) * dim; ++c) mean[c] /= total;
+  }
+  Row a = layer(mean, "o");
+  Row const own = input(token);
+  for (std::size_t h = 0; h < d && !wrong.loses_first_residual; ++h) a[h] += own[h];
+  Row hidden = layer(normalised(a, "2"), "1");
+  for (double& h : hidden) {
+    double const by_tanh = std::tanh(std::sqrt(2 / std::numbers::pi) * (h + 0.044715 * h * h * h));
+    h = h / 2 * (1 + (wrong.approximates_gelu ? by_tanh : std::erf(h / std::numbers::sqrt2)));
+  }
+  Row y = layer(hidden, "2");
+  for (std::size_t h = 0; h < d && !wrong.loses_second_residual; ++h) y[h] += a[h];
+  return y;
+}
+
+/// A token of the last sequence has a wrong block's result.
+Damage block_wrong(bool early, WrongBlock const& wrong) {
+  return [=](Scene const& scene) {
+    auto const y = scene.out("y");
+    std::size_t const tokens = y.shape[1];
+    std::size_t const d = y.shape[2];
+    std::size_t const token = early ? 1 : tokens - 1;
+    std::vector<double> const row = row_of_block(scene, token, wrong);
+    float* const to = y.data + ((y.shape[0] - 1) * tokens + token) * d;
+    for (std::size_t h = 0; h < d; ++h) to[h] = static_cast<float>(row[h]);
+  };
+}
+
 Damage bin_off(std::int64_t by) {
   return [=](Scene const& scene) {
     auto const counts = scene.out<std::int64_t>("counts");
@@ -666,6 +759,16 @@ std::vector<Mistake> mistakes() {
                     [=](Scene const& scene) { row_lost_in_sums(scene, field); }, "*"});
   }
   list.push_back({"layernorm_linear_backward", "rows_of_dx_exchanged", rows_of_dx_exchanged, "*"});
+
+  list.push_back({"transformer_block", "tile_not_written", tile_not_written("y")});
+  // A token sees one key too few: at the second token, whose mean has the fewest keys.
+  list.push_back({"transformer_block", "own_key_missed", block_wrong(true, {.misses_own_key = true}), "*"});
+  list.push_back({"transformer_block", "heads_swapped", block_wrong(false, {.swaps_heads = true}), "*"});
+  list.push_back({"transformer_block", "tile_of_keys_lost", block_wrong(false, {.lost_keys = 64}), "*"});
+  list.push_back({"transformer_block", "first_residual_lost", block_wrong(false, {.loses_first_residual = true}), "*"});
+  list.push_back(
+      {"transformer_block", "second_residual_lost", block_wrong(false, {.loses_second_residual = true}), "*"});
+  list.push_back({"transformer_block", "gelu_by_tanh", block_wrong(false, {.approximates_gelu = true}), "*"});
 
   // Only mini-apps of this build, one after another, so that each case is prepared once.
   std::vector<std::string> names;

@@ -313,6 +313,18 @@ bool has_extent(Shape const& shape, std::size_t extent) { return std::ranges::fi
 // Returns all combinations of the extents 0, 2 and 2^50 that the mini-app accepts and for which no field has many
 // elements although one extent is huge.
 std::vector<std::vector<Shape>> huge_without_elements(App const& app, DType dtype, ParameterMap const& given) {
+  if (auto known = app_cases().huge_shapes; !known.empty()) {
+    std::erase_if(known, [&](std::vector<Shape> const& shapes) {
+      try {
+        PatternSource const source(app, Pattern::random, shapes);
+        (void)app.footprint_of_source(dtype, source, with_defaults(app, given));
+        return false;
+      } catch (UserError const&) {  // parameters that do not suit the shapes
+        return true;
+      }
+    });
+    return known;
+  }
   std::vector<FieldSpec> const fields = app.input_fields(dtype);
   std::vector<Shape> shapes;
   std::size_t ways = 1;

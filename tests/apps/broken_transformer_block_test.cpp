@@ -1,0 +1,255 @@
+// Wrong transformer blocks must be caught: by the bound that always holds, and at a user's size by the one for random
+// data.
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "broken_rows.hpp"
+
+#include "../../apps/transformer_block/block_rows.hpp"
+#include "../../apps/transformer_block/problem.hpp"
+#include "../../apps/transformer_block/tf32_block.hpp"
+
+#include <tessera/kernels/product_form.hpp>
+
+namespace tessera::transformer_block {
+namespace {
+
+// A right block, in the mistakes below with one member changed.
+struct Right {
+  static constexpr std::string_view name = "right";
+  static constexpr int mask = 0;                // query i sees the keys 0 .. i + mask
+  static constexpr bool swapped_heads = false;  // the first two heads have each other's queries
+  static constexpr bool first_residual = true;
+  static constexpr bool second_residual = true;
+  static constexpr bool tanh = false;
+  static constexpr bool scaled = true;  // scores
+  static constexpr bool normalised_again = true;
+  static constexpr bool across_sequences = false;  // a query sees the keys of the sequence before
+  static constexpr bool last_unit = true;          // of the MLP
+};
+
+template <class T, class Mistake>
+struct Normalise {
+  T const* x;
+  T const* gamma;
+  T const* beta;
+  T* ln;
+  std::size_t d;
+  T eps;
+  bool skip;
+  KOKKOS_FUNCTION void operator()(std::size_t r) const {
+    T const* const row = x + r * d;
+    T mean = 0;
+    T squares = 0;
+    for (std::size_t h = 0; h < d; ++h) mean += row[h] / static_cast<T>(d);
+    for (std::size_t h = 0; h < d; ++h) squares += (row[h] - mean) * (row[h] - mean);
+    T const inverse = 1 / Kokkos::sqrt(squares / static_cast<T>(d) + eps);
+    for (std::size_t h = 0; h < d; ++h) {
+      ln[r * d + h] = skip ? row[h] : gamma[h] * ((row[h] - mean) * inverse) + beta[h];
+    }
+  }
+};
+
+template <class T, class Mistake>
+struct Multiply {
+  T const* a;
+  T const* w;
+  T const* bias;
+  T const* residual;
+  T* c;
+  std::size_t n, k;
+  bool gelu;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    T sum = 0;
+    for (std::size_t h = 0; h < k; ++h) sum += a[i / n * k + h] * w[i % n * k + h];
+    sum += bias[i % n];
+    if (gelu && Mistake::tanh) {
+      sum = T(0.5) * sum * (1 + Kokkos::tanh(T(0.7978845608028654) * (sum + T(0.044715) * sum * sum * sum)));
+    } else if (gelu) {
+      sum = kernels::gelu(sum);
+    }
+    c[i] = sum + (residual != nullptr ? residual[i] : T(0));
+  }
+};
+
+template <class T, class Mistake>
+struct Attend {
+  T const* q;
+  T const* k;
+  T const* v;
+  T* mean;
+  kernels::Heads of;
+  T scale;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    std::size_t const d = of.heads * of.dim;
+    std::size_t const row = i / of.heads;
+    std::size_t const head = i % of.heads;
+    std::size_t const token = row % of.tokens;
+    std::size_t const sequence = row - token;
+    std::size_t const first = Mistake::across_sequences && sequence > 0 ? sequence - 1 : sequence;
+    std::size_t end = sequence + of.tokens;
+    if (of.causal && token + 1 + Mistake::mask < of.tokens) end = row + 1 + Mistake::mask;
+    if (end == first) end = first + 1;
+    std::size_t const of_q = (Mistake::swapped_heads && of.heads > 1 && head < 2 ? 1 - head : head) * of.dim;
+    std::size_t const col = head * of.dim;
+    T most = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+      T total = 0;
+      for (std::size_t c = 0; pass > 0 && c < of.dim; ++c) mean[row * d + col + c] = 0;
+      for (std::size_t key = first; key < end; ++key) {
+        T score = 0;
+        for (std::size_t c = 0; c < of.dim; ++c) score += q[row * d + of_q + c] * k[key * d + col + c];
+        if (Mistake::scaled) score *= scale;
+        if (pass == 0) {
+          if (key == first || score > most) most = score;
+          continue;
+        }
+        T const weight = Kokkos::exp(score - most);
+        total += weight;
+        for (std::size_t c = 0; c < of.dim; ++c) mean[row * d + col + c] += weight * v[key * d + col + c];
+      }
+      for (std::size_t c = 0; pass > 0 && c < of.dim; ++c) mean[row * d + col + c] /= total;
+    }
+  }
+};
+
+// The last hidden unit of each row is lost.
+template <class T>
+struct Forget {
+  T* hidden;
+  std::size_t n;
+  KOKKOS_FUNCTION void operator()(std::size_t r) const { hidden[(r + 1) * n - 1] = 0; }
+};
+
+template <class Mistake>
+struct Broken {
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  void operator()(Exec const& exec, InputOn<TransformerBlock, Exec, T> const& in,
+                  OutputOn<TransformerBlock, Exec, T> const& out) const {
+    BlockMemory<Exec, T> const at(in, "tessera::tests::broken_transformer_block");
+    std::size_t const d = in.d_model();
+    std::size_t const hidden = in.d_ff();
+    auto const eps = static_cast<T>(in.parameters.eps);
+    auto const run = [&](std::size_t count, auto const& kernel) {
+      Kokkos::parallel_for("tessera::tests::broken_transformer_block", Kokkos::RangePolicy<Exec>(exec, 0, count),
+                           kernel);
+    };
+    auto const layer = [&](T const* a, auto const& w, auto const& bias, T const* residual, T* c, bool gelu = false) {
+      run(in.rows() * w.extent(0),
+          Multiply<T, Mistake>{a, w.data(), bias.data(), residual, c, w.extent(0), w.extent(1), gelu});
+    };
+    T const* const x = in.x.data();
+    run(in.rows(), Normalise<T, Mistake>{x, in.gamma1.data(), in.beta1.data(), at.ln.data(), d, eps, false});
+    layer(at.ln.data(), in.wq, in.bq, nullptr, at.q.data());
+    layer(at.ln.data(), in.wk, in.bk, nullptr, at.k.data());
+    layer(at.ln.data(), in.wv, in.bv, nullptr, at.v.data());
+    run(in.rows() * in.heads(), Attend<T, Mistake>{at.q.data(), at.k.data(), at.v.data(), at.mean.data(), heads_of(in),
+                                                   static_cast<T>(in.score_scale())});
+    layer(at.mean.data(), in.wo, in.bo, Mistake::first_residual ? x : nullptr, at.a.data());
+    run(in.rows(), Normalise<T, Mistake>{at.a.data(), in.gamma2.data(), in.beta2.data(), at.ln.data(), d, eps,
+                                         !Mistake::normalised_again});
+    layer(at.ln.data(), in.w1, in.b1, nullptr, at.hidden.data(), true);
+    if (!Mistake::last_unit) {
+      Kokkos::parallel_for("tessera::tests::broken_transformer_block", Kokkos::RangePolicy<Exec>(exec, 0, in.rows()),
+                           Forget<T>{at.hidden.data(), hidden});
+    }
+    layer(at.hidden.data(), in.w2, in.b2, Mistake::second_residual ? at.a.data() : nullptr, out.y.data());
+    exec.fence("tessera: the memory is freed here");
+  }
+};
+
+struct MissesOwnKey : Right {
+  static constexpr int mask = -1;
+};
+struct SeesNextKey : Right {
+  static constexpr int mask = 1;
+};
+struct SwappedHeads : Right {
+  static constexpr bool swapped_heads = true;
+};
+struct LosesFirstResidual : Right {
+  static constexpr bool first_residual = false;
+};
+struct LosesSecondResidual : Right {
+  static constexpr bool second_residual = false;
+};
+struct GeluByTanh : Right {
+  static constexpr bool tanh = true;
+};
+struct UnscaledScores : Right {
+  static constexpr bool scaled = false;
+};
+struct NormalisesOnce : Right {
+  static constexpr bool normalised_again = false;
+};
+struct SeesTheSequenceBefore : Right {
+  static constexpr bool across_sequences = true;
+};
+struct LosesHiddenUnit : Right {
+  static constexpr bool last_unit = false;
+};
+
+using testing::expect_caught;
+using Int = std::int64_t;
+ParameterMap const small{
+    {"batch", Int{3}}, {"tokens", Int{11}}, {"d_model", Int{24}}, {"heads", Int{3}}, {"d_ff", Int{40}}};
+ParameterMap const wide{{"batch", Int{1}}, {"tokens", Int{70}}, {"d_model", Int{128}}, {"heads", Int{2}}};
+constexpr std::size_t small_size = 3 * 11 * 24 * 24;
+constexpr std::size_t wide_size = 70 * 128 * 128;
+
+TEST(BrokenTransformerBlock, RightOnePasses) {
+  testing::expect_right<TransformerBlock>(Broken<Right>{}, small_size, small);
+  testing::expect_right<TransformerBlock>(Broken<Right>{}, wide_size, wide);
+}
+TEST(BrokenTransformerBlock, MissesOwnKey) {
+  expect_caught<TransformerBlock>(Broken<MissesOwnKey>{}, small_size, small, "y");
+  expect_caught<TransformerBlock>(Broken<MissesOwnKey>{}, wide_size, wide, "y");
+}
+TEST(BrokenTransformerBlock, SeesNextKey) {
+  expect_caught<TransformerBlock>(Broken<SeesNextKey>{}, small_size, small, "y");
+  expect_caught<TransformerBlock>(Broken<SeesNextKey>{}, wide_size, wide, "y");
+}
+TEST(BrokenTransformerBlock, SwappedHeads) {
+  expect_caught<TransformerBlock>(Broken<SwappedHeads>{}, small_size, small, "y");
+  expect_caught<TransformerBlock>(Broken<SwappedHeads>{}, wide_size, wide, "y");
+}
+TEST(BrokenTransformerBlock, LosesAResidual) {
+  expect_caught<TransformerBlock>(Broken<LosesFirstResidual>{}, small_size, small, "y");
+  expect_caught<TransformerBlock>(Broken<LosesSecondResidual>{}, small_size, small, "y");
+}
+TEST(BrokenTransformerBlock, GeluByTanh) {
+  expect_caught<TransformerBlock>(Broken<GeluByTanh>{}, small_size, small, "y");
+}
+TEST(BrokenTransformerBlock, UnscaledScores) {
+  expect_caught<TransformerBlock>(Broken<UnscaledScores>{}, small_size, small, "y");
+}
+TEST(BrokenTransformerBlock, NormalisesOnce) {
+  expect_caught<TransformerBlock>(Broken<NormalisesOnce>{}, small_size, small, "y");
+}
+TEST(BrokenTransformerBlock, SeesTheSequenceBefore) {
+  expect_caught<TransformerBlock>(Broken<SeesTheSequenceBefore>{}, small_size, small, "y");
+}
+TEST(BrokenTransformerBlock, LosesHiddenUnit) {
+  expect_caught<TransformerBlock>(Broken<LosesHiddenUnit>{}, small_size, small, "y");
+}
+
+// The launches of tensor_3xtf32, on hosts with emulated matrix units.
+struct OnUnits {
+  static constexpr VariantInfo info{.name = "on_units", .summary = "a block on matrix units"};
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = Tf32Block<Exec>;
+};
+TEST(TransformerBlock, OnMatrixUnits) {
+  testing::expect_right<TransformerBlock>(OnUnits{}, small_size, small, 2);
+  testing::expect_right<TransformerBlock>(OnUnits{}, wide_size, wide, 2);
+  testing::expect_right<TransformerBlock>(OnUnits{}, 1, {}, 2);
+}
+
+}  // namespace
+}  // namespace tessera::transformer_block
