@@ -64,6 +64,25 @@ def operations(torch):
         y = functional.linear(functional.layer_norm(leaves[0], hidden, leaves[1], leaves[2], p["eps"]), leaves[3], bias)
         return lambda: torch.autograd.grad(y, [*leaves, bias], x["grad_y"], retain_graph=True)
 
+    def transformer_block(x, p):
+        batch, tokens, d = x["x"].shape
+        heads = p["heads"] or max(1, d // 64)
+        # Weights of mean 0 and variance 1 / columns, as ours: those of mean 1/2 give each query one key.
+        w = {name: (x[name] - 0.5) * (12 / x[name].shape[1]) ** 0.5 for name in x if name.startswith("w")}
+
+        def block():
+            ln = functional.layer_norm(x["x"], (d,), x["gamma1"], x["beta1"], p["eps"])
+            q, k, v = (
+                functional.linear(ln, w["w" + name], x["b" + name]).view(batch, tokens, heads, -1).transpose(1, 2)
+                for name in "qkv"
+            )
+            mean = functional.scaled_dot_product_attention(q, k, v, is_causal=p["causal"])
+            a = x["x"] + functional.linear(mean.transpose(1, 2).reshape(batch, tokens, d), w["wo"], x["bo"])
+            ln = functional.layer_norm(a, (d,), x["gamma2"], x["beta2"], p["eps"])
+            return a + functional.linear(functional.gelu(functional.linear(ln, w["w1"], x["b1"])), w["w2"], x["b2"])
+
+        return block
+
     def prefix_sum(x, p):
         if p["op"] != "sum" or p["exclusive"] or p["segment"]:
             return None
@@ -103,6 +122,7 @@ def operations(torch):
         "conv2d": conv2d,
         "layernorm_linear": layernorm_linear,
         "layernorm_linear_backward": layernorm_linear_backward,
+        "transformer_block": transformer_block,
         "prefix_sum": prefix_sum,
         "pooling": pooling,
         "moving_average": moving_average,
@@ -112,7 +132,7 @@ def operations(torch):
 # Variants for which torch.compile generates kernels; for others it calls the same library as `pytorch`.
 COMPILED = (
     "map", "map_2d", "map_3d", "zip", "broadcast_add", "bias_add", "axis_sum", "transpose", "layernorm", "softmax",
-    "moving_average", "layernorm_linear",
+    "moving_average", "layernorm_linear", "transformer_block",
 )  # fmt: skip
 
 
