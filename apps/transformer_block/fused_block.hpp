@@ -1,8 +1,8 @@
 #pragma once
 /// \file
 /// The products do what is between them: they normalise x as they load it, and add bias and residual, or apply gelu, as
-/// they store. The statistics of the rows, q, k, v, the means, a and the hidden units are stored; the normalised rows
-/// are not.
+/// they store. Only the statistics of the rows are stored, not the normalised rows; q, k, v, the means, a and the hidden
+/// units are.
 
 #include <Kokkos_Core.hpp>
 
