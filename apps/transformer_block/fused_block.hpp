@@ -1,8 +1,8 @@
 #pragma once
 /// \file
 /// The products do what is between them: they normalise x as they load it, and add bias and residual, or apply gelu, as
-/// they store. Only the statistics of the rows are stored, not the normalised rows; q, k, v, the means, a and the hidden
-/// units are.
+/// they store. Of a layernorm only the statistics of the rows are stored; q, k, v, the means, a and the hidden units
+/// are stored, too.
 
 #include <Kokkos_Core.hpp>
 

@@ -11,25 +11,26 @@
 ///              most (|D_h| + mean|D| + |xhat_h| rms(D)) / (sigma (1 - rms(D) / sigma)), with sigma = sqrt(var + eps).
 ///              S = |gamma| (all of these + |xhat|) + |beta|.
 ///   product    S = sum |w| (S_a (1 + G) + |a|) + |b|  (Higham, Accuracy and Stability of Numerical Algorithms, 3.5).
-///   attention  a score is off by g e, e = scale sum_c (S_q |k| + (|q| + G S_q) S_k + |q k|) + |s - M| + 4; the last two
-///              are the roundings of the exponential's argument and of itself. A weight p_j is off by the factor e^(+-g
-///              e_j), that is by at most g e'_j p_j, e' = expm1(G e) / G. With E = sum p_j e'_j, the mean moves by g
-///              sum p_j e'_j |v_j - out| / (1 - G E); the errors of the values, and the chain of additions, are
-///              weighted by the variant's weights, p_j (1 + G e'_j) / (1 - G E).
+///   attention  a score is off by g e, e = scale sum_c (S_q |k| + (|q| + G S_q) S_k + |q k|) + |s - M| + 4; the last
+///              two are the roundings of the exponential's argument and of itself. A weight p_j is off by the factor
+///              e^(+-g e_j), that is by at most g e'_j p_j, e' = expm1(G e) / G. With E = sum p_j e'_j, the mean
+///              moves by g sum p_j e'_j |v_j - out| / (1 - G E); the errors of the values, and the chain of
+///              additions, are weighted by the variant's weights, p_j (1 + G e'_j) / (1 - G E).
 ///   gelu       S = 1.13 S_h + |h|: its derivative is below 1.13, and u |h| is the error of 1 + erf for negative h.
 ///   residual   S = S_a + S_b + |a + b|.
 ///
 /// S always holds, but grows by the sum of the weights' magnitudes, 0.87 sqrt(k), in each product: it is useless for
 /// rows of 1000 elements. For generated data roundings are as good as independent, with mean 0 (verify/verify.hpp). To
-/// first order the error of an element of y is then a sum of all roundings d_i times its derivatives c_i, and is below 8
-/// u sqrt(sum c_i^2), except with a probability of 2.6e-14. The oracle estimates sum c_i^2 by Monte Carlo arithmetic (D.
-/// S. Parker, Monte Carlo arithmetic, 1997): it computes the block `probes` more times with small errors of random sign
-/// in every stage, each as large as s roundings of that stage make it, in units of u sqrt(s):
+/// first order the error of an element of y is then a sum of all roundings d_i times its derivatives c_i, and is below
+/// 8 u sqrt(sum c_i^2), except with a probability of 2.6e-14. The oracle estimates sum c_i^2 by Monte Carlo arithmetic
+/// (D. S. Parker, Monte Carlo arithmetic, 1997): it computes the block `probes` more times with small errors of random
+/// sign in every stage, each as large as s roundings of that stage make it, in units of u sqrt(s):
 ///
 ///   layernorm  mean|d| for the mean, and the whole of 1 / sigma, each one error of the whole row; the other roundings
 ///              are no chains: at most u = u sqrt(s) / 8, because plans state s >= 64
-///   product    |w a|_2: the partial sums of terms with random signs are no larger, so s roundings of them are u sqrt(s)
-///              |w a|_2. A matrix unit truncates relative to the largest product of a slice, which is in the same norm
+///   product    |w a|_2: the partial sums of terms with random signs are no larger, so s roundings of them are u
+///              sqrt(s) |w a|_2. A matrix unit truncates relative to the largest product of a slice, which is in the
+///              same norm
 ///   attention  |q k|_2 for a score, (|s - M| + 4) / 8 for a weight, 1 for the sum of the weights, sum p|v| for a mean
 ///   others     |h| / 2 for gelu, |a + b| / 8 for a residual
 ///
@@ -526,7 +527,7 @@ class Oracle {
     total *= 1 + Signs(Signs::average, index)(p, 1);
     for (std::size_t c = 0; c < dim_; ++c) {
       std::size_t const i = r * d_ + first + c;
-      Signs const signs(Signs::v, values.index[0] * d_ + queries.index[r] * d_ + first + c);
+      Signs const signs(Signs::average, queries.index[r] * d_ + first + c);
       mean.probe[p][i] = (sum[c] + signs(32 + p, magnitude[c])) / total;
     }
   }

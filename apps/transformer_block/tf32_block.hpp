@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// The launches of tensor_3xtf32 and warpgroup_3xtf32: layernorm to memory, products on matrix units with float accuracy
-/// that add bias and residual or apply gelu as they store, and attention on multiply-add units. kernels/tf32_gemm.hpp
-/// reads the rows of a weight matrix's transpose, which is written to memory before each product.
+/// The launches of tensor_3xtf32 and warpgroup_3xtf32: layernorm to memory, products on matrix units with float
+/// accuracy that add bias and residual or apply gelu as they store, and attention on multiply-add units.
+/// kernels/tf32_gemm.hpp reads the rows of a weight matrix's transpose, which is written to memory before each product.
 /// kernels/warpgroup_tf32_gemm.hpp transposes the weights as it splits them.
 
 #include <Kokkos_Core.hpp>
