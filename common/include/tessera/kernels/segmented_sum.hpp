@@ -194,7 +194,12 @@ struct SegmentedSumKernels {
     if (chunk >= chunks.count) return;
     Cut const first = cut(lanes, chunks.begin(chunk));
     Cut const last = cut(lanes, chunks.end(chunk));
-    Piece const sum{lanes, 0, 1};
+    auto const sum = [&](T const* segment, std::size_t count) {
+      if (count >= Piece::part) return Piece{lanes, 0, 1}(segment, count);
+      Sum of_short = 0;  // a loop: PieceSum's search for alignment would take longer than the sum
+      for (std::size_t i = 0; i < count; ++i) of_short += static_cast<Sum>(segment[i]);
+      return of_short;
+    };
     std::int64_t begin = first.item;
     for (std::int64_t row = first.row; row < last.row; ++row) {
       std::int64_t const end = offsets[row + 1];
@@ -455,7 +460,8 @@ class SegmentedSum {
   [[nodiscard]] double rounding_steps() const {
     double const lanes = std::log2(Kernels::width);
     double const threads = std::ceil(static_cast<double>(threads_) / Kernels::width) + lanes + 1;
-    double of_chunk = Kernels::Piece::rounding_steps(static_cast<double>(n_), 1);
+    double of_chunk =
+        std::max<double>(Kernels::Piece::part, Kernels::Piece::rounding_steps(static_cast<double>(n_), 1));
     if (Tuning::tiles) {
       double const tiles =
           std::ceil(static_cast<double>(chunks_.size) / (static_cast<double>(threads_) * Kernels::part));
