@@ -114,6 +114,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "pooling",
         "prefix_sum",
         "random",
+        "reduce_by_key",
         "roofline",
         "segmented_sum",
         "softmax",

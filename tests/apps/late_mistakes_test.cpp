@@ -341,6 +341,18 @@ Damage segment_off(double factor) {
   };
 }
 
+/// One of the runs, late in those that are written, gets another result; or all of a tile get none.
+template <class T>
+Damage run_off(std::string const& field, T by, std::size_t count = 1) {
+  return [=](Scene const& scene) {
+    auto const out = scene.out<T>(field);
+    auto const runs = static_cast<std::size_t>(scene.out<std::int64_t>("count")[0]);
+    for (std::size_t i = late_tile(runs); i < std::min(late_tile(runs) + count, runs); ++i) {
+      out[i] = count == 1 ? out[i] + by : poison_value<T>;
+    }
+  };
+}
+
 /// One product or element is missing in each sum: out[i] -= a[i + shift] * k[tap].
 Damage window_lacks(std::string const& of, std::string const& kernel) {
   return [=](Scene const& scene) {
@@ -696,10 +708,20 @@ std::vector<Mistake> mistakes() {
   list.push_back({"conv1d", "tap_lost", window_lacks("a", "k")});
   list.push_back({"conv2d", "tap_lost", window_lacks("in", "k")});
   for (std::string const lengths : {"uniform", "power_law"}) {
-    ParameterMap const of_lengths{{"lengths", lengths}};
-    list.push_back({"segmented_sum", "element_lost_" + lengths, segment_off(-1), "", false, of_lengths});
-    list.push_back({"segmented_sum", "element_twice_" + lengths, segment_off(1), "", false, of_lengths});
+    ParameterMap const segments{{"lengths", lengths}};
+    list.push_back({"segmented_sum", "element_lost_" + lengths, segment_off(-1), "", false, segments});
+    list.push_back({"segmented_sum", "element_twice_" + lengths, segment_off(1), "", false, segments});
   }
+  ParameterMap const of_lengths{{"mode", std::string("lengths")}};
+  list.push_back({"reduce_by_key", "count_off", [](Scene const& scene) { --scene.out<std::int64_t>("count")[0]; }});
+  list.push_back({"reduce_by_key", "sum_off", run_off<float>("sums", 1)});
+  list.push_back({"reduce_by_key", "tile_not_written", run_off<float>("sums", 0, tile)});
+  list.push_back({"reduce_by_key", "key_off", run_off<std::int32_t>("unique_keys", 1)});
+  list.push_back({"reduce_by_key", "length_off", run_off<std::int32_t>("lengths", -1), "", false, of_lengths});
+  list.push_back({"reduce_by_key", "last_run_lost", [](Scene const& scene) {
+                    auto const runs = static_cast<std::size_t>(scene.out<std::int64_t>("count")[0]);
+                    scene.out("sums")[runs - 1] = poison_value<float>;
+                  }});
   list.push_back({"histogram", "element_lost", bin_off(-1)});
   list.push_back({"histogram", "elements_twice", bin_off(3)});
   list.push_back({"partition", "count_off", [](Scene const& scene) { ++scene.out<std::int64_t>("left_count")[0]; }});

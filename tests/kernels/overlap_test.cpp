@@ -15,6 +15,7 @@
 #include <tessera/kernels/partition.hpp>
 #include <tessera/kernels/partition_segments.hpp>
 #include <tessera/kernels/pooling.hpp>
+#include <tessera/kernels/reduce_by_key.hpp>
 #include <tessera/kernels/segmented_sum.hpp>
 #include <tessera/kernels/transpose.hpp>
 
@@ -51,6 +52,8 @@ TEST(Overlap, is_refused) {
   EXPECT_THROW(kernels::broadcast_add(exec, of_m, of_m, m), std::invalid_argument);
   Kokkos::View<std::int32_t*, Kokkos::HostSpace> const indices("indices", 4);
   EXPECT_THROW(kernels::embedding(exec, indices, m, m), std::invalid_argument);
+  EXPECT_THROW(kernels::unique(exec, indices, indices, count), std::invalid_argument);
+  EXPECT_THROW(kernels::reduce_by_key(exec, indices, of_m, indices, of_m, count), std::invalid_argument);
   EXPECT_THROW(kernels::segmented_sum(exec, a, Totals("offsets", 17), a), std::invalid_argument);
 }
 

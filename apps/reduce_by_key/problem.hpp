@@ -1,0 +1,178 @@
+#pragma once
+/// \file
+/// reduce_by_key: one result per run of equal neighbouring keys: the fold of its values, its length, or only its key.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/collective/operators.hpp>
+#include <tessera/core/balanced.hpp>
+#include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/table/app.hpp>
+
+namespace tessera::reduce_by_key {
+
+/// What is computed of a run besides its key.
+enum class Mode : std::uint8_t {
+  reduce,   ///< the fold of its values
+  lengths,  ///< its length
+  unique,   ///< nothing
+};
+
+struct Parameters {
+  Mode mode = Mode::reduce;
+  collective::OperatorKind op = collective::OperatorKind::sum;
+  std::int64_t mean = 32;
+  std::int64_t team = 0;
+
+  [[nodiscard]] static MemberSpecs<Parameters> specs() {
+    using collective::OperatorKind;
+    return {{&Parameters::mode,
+             {.name = "mode",
+              .help = "result of a run besides its key: the fold of its values, its length, or none (unique)"},
+             {{"reduce", Mode::reduce}, {"lengths", Mode::lengths}, {"unique", Mode::unique}}},
+            {&Parameters::op,
+             {.name = "op", .help = "operator of the fold"},
+             {{"sum", OperatorKind::sum}, {"max", OperatorKind::max}, {"min", OperatorKind::min}}},
+            {&Parameters::mean,
+             extent_parameter("mean",
+                              "mean length of the generated runs, a power of two up to 256; 1: nearly all keys differ "
+                              "from their neighbours; 0: one run",
+                              0, 256)},
+            {&Parameters::team, team_parameter()}};
+  }
+
+  /// Throws UserError if the mean length is neither 0 nor a power of two up to 256.
+  void check() const {
+    if (mean >= 0 && mean <= 256 && (mean == 0 || std::has_single_bit(static_cast<std::uint64_t>(mean)))) return;
+    throw UserError("--mean " + std::to_string(mean) + " is no mean length (it is 0 or a power of two up to 256); " +
+                    "choose one of these");
+  }
+};
+
+/// Generated runs: where the run of an element begins is a function of the element's index, so that any rank or thread
+/// can generate its part. Each element is a head with the same probability: lengths are geometric.
+struct Runs {
+  std::uint64_t seed;
+  std::uint64_t mean;
+
+  /// Returns the first element of the run of element i.
+  [[nodiscard]] std::uint64_t head_of(std::uint64_t i) const {
+    if (mean == 0) return 0;
+    // 64 elements at a time: the bits that are set in as many random words as the mean's logarithm.
+    for (std::uint64_t block = i / 64;; --block) {
+      std::uint64_t heads = ~std::uint64_t{0};
+      for (std::uint64_t word = 1; word < mean; word *= 2) heads &= random_bits(seed, 2, block * 256 + word);
+      if (block == i / 64) heads &= ~std::uint64_t{0} >> (63 - i % 64);
+      if (heads != 0) return block * 64 + static_cast<std::uint64_t>(std::bit_width(heads)) - 1;
+      if (block == 0) return 0;
+    }
+  }
+
+  /// Returns the key of element i: one of 2^20 numbers of both signs. Runs that are apart may have the same key.
+  [[nodiscard]] std::int32_t key_of(std::uint64_t i) const {
+    return static_cast<std::int32_t>(random_bits(seed, 3, head_of(i)) >> 44) - (1 << 19);
+  }
+};
+
+struct ReduceByKey {
+  static constexpr AppInfo info{.name = "reduce_by_key",
+                                .summary = "one fold, length or key per run of equal neighbouring keys"};
+  using Parameters = reduce_by_key::Parameters;
+
+  static constexpr std::array data = data_kinds;
+
+  /// keys [n], int32 for every dtype; values [n].
+  template <class T, class Memory>
+  struct Input {
+    Array<std::int32_t const*, Memory> keys;
+    Array<T const*, Memory> values;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 2> names{"keys", "values"};
+    static auto fields(auto& self) { return std::tie(self.keys, self.values); }
+  };
+
+  /// unique_keys [n], sums [n] with `--mode reduce`, lengths [n] with `--mode lengths`: only the first `count` elements
+  /// are written. count []: the number of runs.
+  template <class T, class Memory>
+  struct Output {
+    Array<std::int32_t*, Memory> unique_keys;
+    Array<T*, Memory> sums;
+    Array<std::int32_t*, Memory> lengths;
+    Array<std::int64_t, Memory> count;
+
+    static constexpr std::array<std::string_view, 4> names{"unique_keys", "sums", "lengths", "count"};
+    static auto fields(auto& self) { return std::tie(self.unique_keys, self.sums, self.lengths, self.count); }
+  };
+
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}, {size}}; }
+
+  /// Throws UserError if there are not as many keys as values.
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const& parameters) {
+    if (input[0] != input[1]) {
+      throw UserError("keys has shape " + to_string(input[0]) + " and values has shape " + to_string(input[1]) +
+                      " (each value has a key); give as many keys as values");
+    }
+    std::size_t const n = input[0][0];
+    return {{n}, {parameters.mode == Mode::reduce ? n : 0}, {parameters.mode == Mode::lengths ? n : 0}, {}};
+  }
+
+  template <class T>
+  [[nodiscard]] static double element(Draw const& draw, Parameters const& parameters) {
+    if (draw.field == 0) {
+      return Runs{draw.seed, static_cast<std::uint64_t>(parameters.mean)}.key_of(draw.index);
+    }
+    if (draw.data == DataKind::exact) return static_cast<double>(exact_term<T>(draw, 0, draw.index));
+    return static_cast<double>(drawn<T>(draw));
+  }
+
+  /// What must be read: the number of runs, which are written, is known only afterwards.
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
+    auto const n = static_cast<double>(input[0][0]);
+    bool const has_values = parameters.mode == Mode::reduce;
+    return {.bytes = n * (sizeof(std::int32_t) + (has_values ? static_cast<double>(size_of(dtype)) : 0)) + 8,
+            .flops = n};
+  }
+
+  /// Assumes the worst order of one run.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
+    return static_cast<double>(input[0][0]);
+  }
+
+  /// Generated runs are hardly longer than this; the reference knows the longest.
+  [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const& parameters) {
+    std::uint64_t const n = input[0][0];
+    return parameters.mean == 0 ? n : std::min(n, 32 * static_cast<std::uint64_t>(parameters.mean));
+  }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+/// Returns the fields that a row writes with this mode.
+[[nodiscard]] inline std::vector<WrittenField> written_fields(Mode mode) {
+  std::vector<WrittenField> fields{{.field = "count"}, {.field = "unique_keys", .count_field = "count"}};
+  if (mode == Mode::reduce) fields.push_back({.field = "sums", .count_field = "count"});
+  if (mode == Mode::lengths) fields.push_back({.field = "lengths", .count_field = "count"});
+  return fields;
+}
+
+/// True if a run begins at element i.
+template <class Keys>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_head(Keys const& keys, std::size_t i) {
+  return i == 0 || keys(i) != keys(i - 1);
+}
+
+}  // namespace tessera::reduce_by_key
