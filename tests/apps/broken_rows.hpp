@@ -18,6 +18,7 @@
 
 #include "all_apps.hpp"
 #include "harness.hpp"
+#include "mistake_spaces.hpp"
 
 #include <tessera/driver/driver.hpp>
 #include <tessera/table/make_app.hpp>
@@ -54,7 +55,8 @@ struct Calling {
   static constexpr VariantInfo info{.name = "callable", .summary = "a test's", .deterministic = is_deterministic<Call>};
   static inline std::optional<Call> call;  // of Plans that are constructed from here on
   template <ExecutionSpace Exec, class T>
-    requires std::invocable<Call&, Exec const&, InputOn<Problem, Exec, T> const&, OutputOn<Problem, Exec, T> const&>
+    requires shows_mistakes<Exec> &&
+             std::invocable<Call&, Exec const&, InputOn<Problem, Exec, T> const&, OutputOn<Problem, Exec, T> const&>
   struct Plan : Call {
     Plan(Exec const&, InputOn<Problem, Exec, T> const&) : Call(*call) {}
   };

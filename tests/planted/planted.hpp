@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "../apps/mistake_spaces.hpp"
+
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/runtime.hpp>
@@ -20,7 +22,8 @@ template <class Problem, class Variant>
 [[nodiscard]] VariantRows rows() {
   VariantRows result{.info = Variant::info, .rows = {}};
   for_each_type(EnabledSpaces{}, [&]<class Exec>() {
-    if constexpr (is_chosen_space(space_name<Exec>()) && DeclaredFor<Variant, Exec, float>) {
+    if constexpr (is_chosen_space(space_name<Exec>()) && testing::shows_mistakes<Exec> &&
+                  DeclaredFor<Variant, Exec, float>) {
       auto const start = [](Case& problem_case) -> std::unique_ptr<RowRun> {
         return std::make_unique<tessera::detail::TypedRun<Problem, Variant, Exec, float>>(
             dynamic_cast<tessera::detail::TypedCase<Problem, float>&>(problem_case));
