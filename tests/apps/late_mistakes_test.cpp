@@ -1,8 +1,8 @@
 // Plants late mistakes in the results of right variants: a carry lost at tile 9000, a tile left out of a long sum, an
 // index that wraps. Runs at full size, in float, with default options and data. Every row must fail with each mistake
 // and pass without it.
-// TESSERA_TEST_LATE_SIZE sets the number of elements (default 2^24, or 2^22 if kernels join no tiles; on a
-// GPU 268435456 = 2^28).
+// TESSERA_TEST_LATE_SIZE sets the number of elements (default 2^24, or 2^22 if kernels join no tiles; on a GPU
+// 268435456 = 2^28).
 // TESSERA_TEST_LATE_LARGE=1 with TESSERA_TEST_LATE_SIZE=2147483653 (2^31 + 5) tests sizes beyond 32-bit indices: at
 // least one field of each case has that many elements (see large_cases()), and each mistake is tried with one row.
 
