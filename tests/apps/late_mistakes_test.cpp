@@ -220,9 +220,8 @@ std::optional<RowReport> judged(PreparedCase& at, Row const& row, Damage const& 
     return std::make_unique<DamagedRun>(planted.row->start(problem_case));
   };
   SamplingOptions const once{.warmup = 0, .samples = 1, .min_time = 0};
-  Verified verified;
   std::optional<RowReport> const report =
-      tessera::run_row(spoilt, *at.problem_case, at.oracle, once, RowReport{}, [] { return false; }, {}, verified);
+      tessera::run_row(spoilt, *at.problem_case, at.oracle, once, RowReport{}, [] { return false; }, {}, at.verified);
   if (!report || report->status == Status::skipped) return std::nullopt;
   return report;
 }

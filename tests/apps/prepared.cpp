@@ -26,10 +26,11 @@ PreparedCase& prepared_case(App const& app, ParameterMap const& given, std::size
     cases.splice(cases.begin(), cases, found);
     return cases.front();
   }
-  // Of those that fill a machine's memory there is one.
-  std::size_t const others = size > (std::size_t{1} << 28) ? 0 : 1;
+  // Of those that take gigabytes there is one.
+  std::size_t const others = size < (std::size_t{1} << 28) ? 1 : 0;
   while (cases.size() > others) cases.pop_back();
-  PreparedCase next{.app = app, .parameters = given, .size = size, .problem_case = nullptr, .oracle = {}};
+  PreparedCase next{
+      .app = app, .parameters = given, .size = size, .problem_case = nullptr, .oracle = {}, .verified = {}};
   next.problem_case = app.generate(DType::float32, size, 42, with_defaults(app, given));
   next.oracle.reference = next.problem_case->reference_by_parts();
   std::vector<HostField> const outputs = next.problem_case->output_shapes();

@@ -17,10 +17,11 @@ struct PreparedCase {
   std::size_t size = 0;
   std::unique_ptr<Case> problem_case;
   Oracle oracle;
+  Verified verified;  ///< of late_mistakes_test.cpp, whose rows keep their output themselves
 };
 
-/// Returns the case of the mini-app with these parameters and the default ones. The last two are kept (above 2^28
-/// elements one): what is returned is good until the next call.
+/// Returns the case of the mini-app with these parameters and the default ones. The last two are kept (from 2^28
+/// elements on one): what is returned is good until the next call.
 [[nodiscard]] PreparedCase& prepared_case(App const& app, ParameterMap const& given, std::size_t size);
 
 /// Forgets the cases: device memory cannot wait for the end of the program.
