@@ -174,8 +174,8 @@ std::map<std::string, LargeCase> large_cases() {
           {"attention", {.row = 260, .parameters = {{"dim", whole(260)}}, .variant = "composed"}}};
 }
 
-/// Mini-apps whose kernels join no tiles: each element comes from a few of the input, and a late tile is like any other.
-/// 2^22 elements have 4096 tiles.
+/// Mini-apps whose kernels join no tiles: each element comes from a few of the input, and a late tile is like any
+/// other. 2^22 elements have 4096 tiles.
 std::set<std::string> const joins_no_tiles{
     "bias_add",          "broadcast_add",  "butterfly", "concurrent", "conv1d", "conv2d", "embedding",
     "finite_difference", "lane_broadcast", "layouts",   "map",        "map_2d", "map_3d", "memory_access",
