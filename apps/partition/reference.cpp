@@ -5,6 +5,8 @@
 /// (scale 0, no roundings). A NaN is not less than any pivot: it goes right, in order with the other right elements.
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -16,8 +18,44 @@
 
 namespace tessera::partition {
 
+namespace {
+
+// Returns the bin of x: 0 before the pivot, then one more for each width; the last has the rest, and NaN.
+std::size_t bin_of(double x, Parameters const& parameters) {
+  auto const last = static_cast<std::size_t>(parameters.bins) - 1;
+  if (x < parameters.pivot) return 0;
+  double const widths = std::floor((x - parameters.pivot) / parameters.width);
+  return widths < static_cast<double>(last - 1) ? static_cast<std::size_t>(widths) + 1 : last;
+}
+
+// More than two bins: each part is counted, then moved.
+template <class T>
+std::vector<ExpectedField> in_bins(Partition::Input<T, Kokkos::HostSpace> const& input) {
+  std::size_t const n = input.in.extent(0);
+  auto const bins = static_cast<std::size_t>(input.parameters.bins);
+  MovedElements<T> values("values", {n});
+  auto const bin = [&](std::size_t i) { return bin_of(static_cast<double>(input.in(i)), input.parameters); };
+  std::vector<std::vector<std::size_t>> places(blocks_in(n, part_elements()), std::vector<std::size_t>(bins));
+  for_blocks(n, part_elements(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) ++places[part][bin(i)];
+  });
+  std::vector<double> ends;
+  std::size_t all = 0;
+  for (std::size_t b = 0; b < bins; ++b) {
+    for (auto& of_part : places) all += std::exchange(of_part[b], all);  // now: where the part's items of the bin go
+    if (b + 1 < bins) ends.push_back(static_cast<double>(all));
+  }
+  for_blocks(n, part_elements(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) values.set(places[part][bin(i)]++, input.in(i));
+  });
+  return list_of(values.take(), ExpectedField{.name = "left_count", .shape = {bins - 1}, .value = ends, .scale = {}});
+}
+
+}  // namespace
+
 template <class T>
 std::vector<ExpectedField> Partition::reference(Input<T, Kokkos::HostSpace> const& input) {
+  if (input.parameters.bins != 2) return in_bins<T>(input);
   std::size_t const n = input.in.extent(0);
   std::size_t const segments = input.parameters.segments(n);
   std::size_t const length = input.parameters.segment == 0 ? n : input.parameters.segment;
@@ -88,14 +126,25 @@ std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpa
     double value;
   };
   std::size_t const n = part.input[0][0];
-  std::size_t const segments = input.parameters.segments(n);
+  // More than two bins are counted as segments are: each rank needs the number of elements of each.
+  bool const is_binned = input.parameters.bins != 2;
+  std::size_t const segments =
+      is_binned ? static_cast<std::size_t>(input.parameters.bins) : input.parameters.segments(n);
   std::size_t const length = input.parameters.segment == 0 ? n : input.parameters.segment;
   ranks::Block const own = output_rows[0];
   auto const is_left = [&](std::size_t i) { return static_cast<double>(input.in(i)) < input.parameters.pivot; };
 
-  // The left elements of each segment: on this rank, on the previous ranks, and on all ranks.
+  auto const bin = [&](std::size_t i) { return bin_of(static_cast<double>(input.in(i)), input.parameters); };
+
+  // The left elements of each segment, or those of each bin: on this rank, on the previous ranks, and on all ranks.
   std::vector<std::int64_t> lefts(segments);
-  for (std::size_t i = 0; i < own.size(); ++i) lefts[(own.begin + i) / length] += is_left(i) ? 1 : 0;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (is_binned) {
+      ++lefts[bin(i)];
+    } else {
+      lefts[(own.begin + i) / length] += is_left(i) ? 1 : 0;
+    }
+  }
   std::vector<std::int64_t> before(segments);
   std::vector<std::int64_t> total(segments);
   std::vector<std::vector<std::int64_t>> const all = part.ranks.all_gather(lefts);
@@ -106,9 +155,28 @@ std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpa
     }
   }
 
+  if (is_binned) {
+    // The total of each bin becomes its end, and the elements before this rank's become places.
+    std::int64_t end = 0;
+    for (std::size_t b = 0; b < segments; ++b) {
+      before[b] += end;
+      end += total[b];
+      total[b] = end;
+    }
+    total.pop_back();  // the end of the last bin is n
+  }
+
   auto const count = static_cast<std::size_t>(part.ranks.count());
   std::vector<std::vector<Moved>> given(count);
+  auto const give = [&](std::size_t to, std::size_t i) {
+    given[static_cast<std::size_t>(ranks::owner_of(to, n, part.ranks.count()))].push_back(
+        {to, static_cast<double>(input.in(i))});
+  };
   for (std::size_t i = 0; i < own.size(); ++i) {
+    if (is_binned) {
+      give(static_cast<std::size_t>(before[bin(i)]++), i);
+      continue;
+    }
     std::size_t const s = (own.begin + i) / length;
     // The number of left elements before this one in its segment is known; the other elements before it are right.
     auto const lefts_before = static_cast<std::size_t>(before[s]);
@@ -118,8 +186,7 @@ std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpa
     std::size_t const last = std::min(n - begin, length) + begin - 1;
     std::size_t const right = input.parameters.reversed ? last - rights_before : first_right + rights_before;
     std::size_t const to = is_left(i) ? begin + lefts_before : right;
-    given[static_cast<std::size_t>(ranks::owner_of(to, n, part.ranks.count()))].push_back(
-        {to, static_cast<double>(input.in(i))});
+    give(to, i);
     before[s] += is_left(i) ? 1 : 0;
   }
   std::vector<std::size_t> lengths(count);
@@ -140,8 +207,10 @@ std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpa
   for (std::vector<Moved> const& of_rank : got) {
     for (Moved const& moved : of_rank) values.value.at(moved.to - own.begin) = moved.value;
   }
-  ExpectedField counts{
-      .name = "left_count", .shape = {segments}, .value = std::vector<double>(total.begin(), total.end()), .scale = {}};
+  ExpectedField counts{.name = "left_count",
+                       .shape = {total.size()},
+                       .value = std::vector<double>(total.begin(), total.end()),
+                       .scale = {}};
   return list_of(std::move(values), std::move(counts));
 }
 

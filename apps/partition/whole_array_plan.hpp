@@ -30,6 +30,7 @@ class WholeArrayPlan : public Kernel {
 
  private:
   static void check(InputOn<Partition, Exec, T> const& input) {
+    require_two_sides(input.parameters);
     require_one_segment(input.parameters, input.in.extent(0));
     if constexpr (requires { Variant::reversed; }) {
       if (!input.parameters.reversed) throw Skip("--right kept (it writes the right side in the reverse order)");

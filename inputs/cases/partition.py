@@ -27,6 +27,19 @@ def partition_case(name, description, values, pivot, segment=0, tile=0, right=No
     return Case(name + SUFFIX[values.dtype], description, {"in": values}, expected, parameters)
 
 
+def bins_case(name, description, values, pivot, width, bins):
+    x = wide(values)
+    with np.errstate(invalid="ignore"):
+        widths = np.floor((x - pivot) / width)
+        bin_of = np.where(x < pivot, 0, np.where(widths < bins - 2, widths + 1, bins - 1)).astype(int)
+    expected = {
+        "values": stored(values[np.argsort(bin_of, kind="stable")], values.dtype),
+        "left_count": np.array(np.cumsum(np.bincount(bin_of, minlength=bins))[:-1], INT64),
+    }
+    parameters = {"pivot": float(pivot), "width": float(width), "bins": bins}
+    return Case(name + SUFFIX[values.dtype], description, {"in": values}, expected, parameters)
+
+
 def cases():
     case = partition_case
     for t in ALL:
@@ -45,6 +58,15 @@ def cases():
                    right="reversed")
         yield case("all_left", "all less than the pivot", uneven(101, t), 1000)
         yield case("all_right", "none less than the pivot", uneven(101, t), -1000, tile=8)
+        yield bins_case("bins", "1001 elements in 7 bins, some equal to a bound", uneven(1001, t), -2, 1, 7)
+    values = (np.arange(128, dtype=FLOAT) * 37 % 128) / np.float32(128)
+    yield bins_case("eight_bins", "0, 1/128, ... in another order, in 8 bins of 1/8", values, 0.125, 0.125, 8)
+    yield bins_case("bins_of_none", "no elements in 5 bins: four zeros", np.empty(0, FLOAT), 0, 1, 5)
+    values = uneven(40, FLOAT)
+    values[[3, 13, 31]] = np.nan
+    values[[7, 29]] = np.inf
+    values[[8, 30]] = -np.inf
+    yield bins_case("bins_nan", "NaN and +inf in the last of 256 bins, -inf in the first", values, -1, 0.1, 256)
     yield case("reversed_segments", "the right side of each segment of 7 reversed", uneven(50, FLOAT), 1, segment=7,
                right="reversed")
     t = FLOAT

@@ -16,6 +16,7 @@
 #include "adversarial_team.hpp"
 #include "guarded_array.hpp"
 
+#include "../../apps/partition/pivot_bins.hpp"
 #include "../../apps/partition/predicate.hpp"
 #include "../../apps/partition/problem.hpp"
 #include "../../apps/partition/whole_array_plan.hpp"
@@ -104,6 +105,56 @@ struct Broken {
   }
 };
 
+enum class BinMistake {
+  none,
+  reversed_in_a_bin,  // the elements of the first bin from the last to the first
+  exclusive_counts,   // a bin's begin instead of its end
+  one_place_early,    // the last bin overwrites an element of the bin before
+};
+
+// Splits the whole array into bins, bin by bin, in one thread.
+template <class T>
+struct SplitInBins {
+  PivotBins<T> bin_of;
+  int bins;
+  T const* in;
+  T* values;
+  std::int64_t* left_count;
+  std::size_t n;
+  BinMistake mistake;
+
+  KOKKOS_FUNCTION void operator()(std::size_t) const {
+    std::size_t place = 0;
+    for (int bin = 0; bin < bins; ++bin) {
+      if (mistake == BinMistake::one_place_early && bin == bins - 1 && place > 0) --place;
+      std::size_t const begin = place;
+      for (std::size_t i = 0; i < n; ++i) {
+        if (bin_of(in[i]) == bin) values[place++] = in[i];
+      }
+      if (mistake == BinMistake::reversed_in_a_bin && bin == 0) {
+        for (std::size_t a = begin, b = place; a + 1 < b; ++a, --b) {
+          T const other = values[b - 1];
+          values[b - 1] = values[a];
+          values[a] = other;
+        }
+      }
+      if (bin + 1 < bins) {
+        left_count[bin] = static_cast<std::int64_t>(mistake == BinMistake::exclusive_counts ? begin : place);
+      }
+    }
+  }
+};
+template <BinMistake M>
+struct BrokenBins {
+  template <ExecutionSpace Exec, class T>
+  void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
+                  OutputOn<Partition, Exec, T> const& out) const {
+    Kokkos::parallel_for("tessera::tests::broken_bins", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+                         SplitInBins<T>{PivotBins<T>(in.parameters), static_cast<int>(in.parameters.bins), in.in.data(),
+                                        out.values.data(), out.left_count.data(), in.in.extent(0), M});
+  }
+};
+
 // Returns what a row of the variant reports for each dtype and space; the element `pivot_at` is the pivot.
 template <class Variant>
 void for_each_outcome(std::size_t size, ParameterMap given, int runs, auto const& body, int pivot_at = -1) {
@@ -128,6 +179,13 @@ void expect_passed(std::string const& outcome, std::string const& name) {
 TEST(BrokenPartition, ThePathItselfIsRight) {
   for_each_outcome<Broken<Mistake::none>>(100, {}, 2, expect_passed, 50);
   for_each_outcome<Broken<Mistake::none>>(100, {{"segment", std::int64_t{10}}}, 2, expect_passed);
+}
+TEST(BrokenPartition, Bins) {
+  ParameterMap const bins{{"bins", std::int64_t{9}}, {"width", 0.1}};
+  for_each_outcome<BrokenBins<BinMistake::none>>(100, bins, 2, expect_passed);
+  testing::expect_caught<Partition>(BrokenBins<BinMistake::reversed_in_a_bin>{}, 100, bins, "values");
+  testing::expect_caught<Partition>(BrokenBins<BinMistake::exclusive_counts>{}, 100, bins, "left_count");
+  testing::expect_caught<Partition>(BrokenBins<BinMistake::one_place_early>{}, 100, bins, "values");
 }
 TEST(BrokenPartition, EqualGoesLeft) {
   for_each_outcome<Broken<Mistake::equal_goes_left>>(

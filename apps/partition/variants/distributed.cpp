@@ -27,9 +27,9 @@ struct Distributed {
   template <ExecutionSpace Exec, class T>
   struct Plan : RunsOnRanks<Exec, T, Split<Exec, T>, 2> {
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input, ranks::Part const& part)
-        : Plan::RunsOnRanks(
-              (require_kept_order(input.parameters), require_one_segment(input.parameters, part.input[0][0]), exec),
-              input, part, "tessera::partition::distributed") {}
+        : Plan::RunsOnRanks((require_two_sides(input.parameters), require_kept_order(input.parameters),
+                             require_one_segment(input.parameters, part.input[0][0]), exec),
+                            input, part, "tessera::partition::distributed") {}
   };
 };
 

@@ -27,8 +27,9 @@ struct DistributedCompact {
   class Plan : public RunsOnRanks<Exec, T, kernels::LookBackCompaction<Exec, T, LessThanPivot<T>>, 1> {
    public:
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input, ranks::Part const& part)
-        : Plan::RunsOnRanks((expect_one_segment(input.parameters, part.input[0][0]), exec), input, part,
-                            "tessera::partition::distributed_compact"),
+        : Plan::RunsOnRanks(
+              (require_two_sides(input.parameters), expect_one_segment(input.parameters, part.input[0][0]), exec),
+              input, part, "tessera::partition::distributed_compact"),
           work_(compaction_work<Exec, T>(exec, input)) {}
 
     [[nodiscard]] std::vector<WrittenField> outputs() const { return left_part(this->own_.begin); }

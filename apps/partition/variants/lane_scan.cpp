@@ -34,6 +34,7 @@ struct LaneScan {
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
         : length_(input.in.extent(0)),
           threads_(kernels::team_size(exec, input.parameters.team, lane::vector_length<Exec>(width))) {
+      require_two_sides(input.parameters);
       require_kept_order(input.parameters);
       if (input.parameters.segment != 0) length_ = std::min(length_, input.parameters.segment);
       if (length_ > longest) {

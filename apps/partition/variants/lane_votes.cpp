@@ -20,6 +20,7 @@ struct LaneVotes {
         : Plan::SegmentPartition(exec, input.in.extent(0), input.parameters.segment,
                                  LessThanPivot<T>(input.parameters.pivot), input.parameters.team,
                                  "tessera::partition::lane_votes") {
+      require_two_sides(input.parameters);
       require_kept_order(input.parameters);
     }
   };

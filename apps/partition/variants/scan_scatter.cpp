@@ -22,6 +22,7 @@ struct ScanScatter {
   class Plan {
    public:
     Plan(Exec const&, InputOn<Partition, Exec, T> const& input) {
+      require_two_sides(input.parameters);
       std::size_t const n = input.in.extent(0);
       if (n > std::numeric_limits<std::uint32_t>::max()) {
         throw Skip(std::to_string(n) + " elements (the counts before them are kept in 32 bits)");

@@ -31,6 +31,7 @@ struct TeamScan {
         : length_(input.in.extent(0)),
           threads_(kernels::team_size(exec, input.parameters.team)),
           league_(league_of(input.parameters.segments(input.in.extent(0)))) {
+      require_two_sides(input.parameters);
       require_kept_order(input.parameters);
       if (input.parameters.segment != 0) length_ = std::min(length_, input.parameters.segment);
       if (length_ > longest) {

@@ -26,6 +26,12 @@ AppCases app_cases() {
     cases.parameters.push_back({{"tile", tile}, {"team", Int{3}}, {"pivot", 0.4}});
     cases.parameters.push_back({{"tile", tile}, {"pivot", 0.4}, {"right", std::string("reversed")}});
   }
+  for (Int const bins : {2, 3, 8, 100, 255, 256}) {
+    cases.parameters.push_back({{"bins", bins}});
+    cases.parameters.push_back({{"bins", bins}, {"pivot", -1.0}, {"width", 0.01}});
+    cases.parameters.push_back({{"bins", bins}, {"pivot", -infinite}});
+    cases.parameters.push_back({{"bins", bins}, {"pivot", std::nan("")}, {"width", 1e-300}});
+  }
   cases.choose = [](Dice& dice, ParameterMap& map) {
     if (dice.below(2) == 0) map["pivot"] = dice.one_of({-0.9, -0.3, 0.2, 0.7, 40.0});
   };
