@@ -112,6 +112,8 @@ void PatternSource::read(FieldSpec const& spec, void* destination) const {
     }
     case DType::float16: return fill<Half>(pattern_, stream, size, destination);
     case DType::bfloat16: return fill<BFloat16>(pattern_, stream, size, destination);
+    case DType::uint32: return fill<std::uint32_t>(pattern_, stream, size, destination);
+    case DType::uint64: return fill<std::uint64_t>(pattern_, stream, size, destination);
   }
 }
 
@@ -126,6 +128,8 @@ void GivenFields::read(FieldSpec const& spec, void* destination) const {
     case DType::int64: return fill(static_cast<std::int64_t*>(destination));
     case DType::float16: return fill(static_cast<Half*>(destination));
     case DType::bfloat16: return fill(static_cast<BFloat16*>(destination));
+    case DType::uint32: return fill(static_cast<std::uint32_t*>(destination));
+    case DType::uint64: return fill(static_cast<std::uint64_t*>(destination));
   }
 }
 
@@ -201,7 +205,9 @@ std::vector<DType> dtypes_of_this_build() {
   std::vector<std::string> const names = enabled_dtypes();
   std::vector<DType> dtypes;
   for (DType const dtype : run_dtypes) {
-    if (std::find(names.begin(), names.end(), tessera::name_of(dtype)) != names.end()) dtypes.push_back(dtype);
+    // int32 stands for all integers of mini-apps that have more.
+    auto const name = tessera::name_of(is_more_integer(dtype) ? DType::int32 : dtype);
+    if (std::find(names.begin(), names.end(), name) != names.end()) dtypes.push_back(dtype);
   }
   return dtypes;
 }

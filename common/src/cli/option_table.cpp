@@ -96,12 +96,25 @@ Setter verification(VerifyOptions& target) {
   };
 }
 
+// Returns the dtypes of this build, with the other integers that a mini-app of the command has.
+Names dtype_names(Command const& command) {
+  Names names = enabled_dtypes();
+  for (DType const dtype : more_integers) {
+    bool const there = std::ranges::any_of(command.apps, [&](App const* app) {
+      return std::ranges::find(app->rows, dtype, &Row::dtype) != app->rows.end();
+    });
+    if (there) names.emplace_back(name_of(dtype));
+  }
+  return names;
+}
+
 // Throws for a dtype that Tessera supports but this build lacks; the message says how to get it.
-Setter dtypes(Selection& target) {
-  return [&target](std::string const& option, std::string const& text) {
-    Names const here = enabled_dtypes();
+Setter dtypes(Command const& command, Selection& target) {
+  return [names = dtype_names(command), &target](std::string const& option, std::string const& text) {
+    Names const& here = names;
     for (std::string const& name : split_at_commas(text)) {
-      if (!dtype_from_name(name) || std::ranges::find(here, name) != here.end()) continue;
+      std::optional<DType> const dtype = dtype_from_name(name);
+      if (!dtype || is_more_integer(*dtype) || std::ranges::find(here, name) != here.end()) continue;
       throw UserError("dtype `" + name + "` is not in this build (it has " + join(here) +
                       "); choose one of these, or build with it: -D TESSERA_DTYPES=\"" + join(here, ";") + ";" + name +
                       "\"");
@@ -252,8 +265,8 @@ std::vector<OptionEntry> option_table(Command const& command, Options& options) 
        {"--space", "a,b|all", "execution spaces: " + join(enabled_spaces()) + " in this build (default all)",
         selection(options.spaces, enabled_spaces(), "this build has")},
        {"--dtype", "a,b|all",
-        "element types of generated data: " + join(enabled_dtypes()) + " in this build (default float)",
-        dtypes(options.dtypes)}});
+        "element types of generated data: " + join(dtype_names(command)) + " in this build (default float)",
+        dtypes(command, options.dtypes)}});
   add("how to measure",
       {{"--samples", "N", "at least N timed samples per row (default 10)",
         count(options.sampling.samples, 1, "--samples 20")},

@@ -166,6 +166,7 @@ void plan_files(App const& app, Options const& options, std::vector<std::string>
 // of a directory, and reports what it leaves out.
 std::optional<DType> missing_dtype(App const& app, CaseFile const& file) {
   for (DType const dtype : run_dtypes) {
+    if (!app.may_have(dtype)) continue;
     if (std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; })) continue;
     bool fits = file.stated_dtype(app).value_or(dtype) == dtype;
     DType const known = app.rows.front().dtype;

@@ -27,10 +27,11 @@ template <class T>
 T rounded(double value) {
   if constexpr (std::numeric_limits<T>::is_integer) {
     using Limits = std::numeric_limits<T>;
-    auto const low = static_cast<double>(Limits::min());  // a power of two: -low is the first number that is too large
+    auto const low = static_cast<double>(Limits::min());
+    double const past = std::ldexp(1.0, Limits::digits);  // the first number that is too large
     if (value <= low) return Limits::min();
-    if (value >= -low) return Limits::max();
-    return value > low && value < -low ? static_cast<T>(value) : T{};
+    if (value >= past) return Limits::max();
+    return value > low && value < past ? static_cast<T>(value) : T{};
   } else {
     return static_cast<T>(value);
   }
@@ -49,6 +50,7 @@ std::shared_ptr<void const> rounded(ExpectedField const& expected) {
 
 HostField rounded(ExpectedField const& expected, DType dtype) {
   HostField field{expected.name, dtype, expected.shape, nullptr};
+  if (expected.moved.data != nullptr) return expected.moved;
   switch (dtype) {
     case DType::float32: field.data = rounded<float>(expected); break;
     case DType::float64: field.data = rounded<double>(expected); break;
@@ -56,6 +58,8 @@ HostField rounded(ExpectedField const& expected, DType dtype) {
     case DType::int64: field.data = rounded<std::int64_t>(expected); break;
     case DType::float16: field.data = rounded<Half>(expected); break;
     case DType::bfloat16: field.data = rounded<BFloat16>(expected); break;
+    case DType::uint32: field.data = rounded<std::uint32_t>(expected); break;
+    case DType::uint64: field.data = rounded<std::uint64_t>(expected); break;
   }
   return field;
 }

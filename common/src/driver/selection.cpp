@@ -69,9 +69,10 @@ void check_selection(App const& app, Options const& options, std::vector<DType> 
   };
   for (std::string const& dtype : options.dtypes.names) {
     auto const value = dtype_from_name(dtype);
-    if (value && size_of(*value) == 2 && !app.has_short_floats) {
-      throw UserError("nothing to run for dtype " + dtype + " (" + name +
-                      " has no rows in 16-bit floats, in any build); choose among " + where_compiled(app, ""));
+    if (value && !app.may_have(*value)) {
+      throw UserError("nothing to run for dtype " + dtype + " (" + name + " has no rows in " +
+                      (size_of(*value) == 2 ? "16-bit floats" : dtype) + ", in any build); choose among " +
+                      where_compiled(app, ""));
     }
     if (!value || !has_row(app, options, *value, "", "")) fail("dtype " + dtype, "");
   }

@@ -330,7 +330,8 @@ DType CaseFile::run_dtype(App const& app) const {
     std::vector<DType> candidates;
     for (DType const dtype : run_dtypes) {
       bool const has_it = std::ranges::find(app.rows, dtype, &Row::dtype) != app.rows.end();
-      if (app.rows.empty() || has_it) candidates.push_back(dtype);
+      bool const may_have = !is_more_integer(dtype) || app.has_more_integers;
+      if (has_it || (app.rows.empty() && may_have)) candidates.push_back(dtype);
     }
 
     // The message begins with what was found, then says what is expected.

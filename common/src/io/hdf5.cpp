@@ -76,6 +76,8 @@ Types types_of(DType dtype) {
     case DType::int64: return {H5T_NATIVE_INT64, H5T_STD_I64LE};
     case DType::float16: return half;
     case DType::bfloat16: return bfloat16;
+    case DType::uint32: return {H5T_NATIVE_UINT32, H5T_STD_U32LE};
+    case DType::uint64: return {H5T_NATIVE_UINT64, H5T_STD_U64LE};
   }
   throw Error("unknown dtype");
 }
@@ -123,6 +125,8 @@ ElementType describe(hid_t type) {
   if (equal(type, H5T_IEEE_F64LE) || equal(type, H5T_IEEE_F64BE)) return {DType::float64, "double"};
   if (equal(type, H5T_STD_I32LE) || equal(type, H5T_STD_I32BE)) return {DType::int32, "int32"};
   if (equal(type, H5T_STD_I64LE) || equal(type, H5T_STD_I64BE)) return {DType::int64, "int64"};
+  if (equal(type, H5T_STD_U32LE) || equal(type, H5T_STD_U32BE)) return {DType::uint32, "uint32"};
+  if (equal(type, H5T_STD_U64LE) || equal(type, H5T_STD_U64BE)) return {DType::uint64, "uint64"};
   std::optional<ShortFields> const fields = short_fields(type);
   if (fields == half_fields) return {DType::float16, "half"};
   if (fields == bfloat16_fields) return {DType::bfloat16, "bfloat16"};

@@ -52,7 +52,12 @@ CaseReport case_of(Json const& json) {
   for (DataKind const kind : data_kinds) {
     if (json.at("data") == name_of(kind)) one.data = kind;
   }
-  one.dtype = dtype_from_name(json.at("dtype").get<std::string>()).value_or(DType::int64);  // a dtype that no run has
+  std::optional<DType> const dtype = dtype_from_name(json.at("dtype").get<std::string>());
+  if (dtype) {
+    one.dtype = *dtype;
+  } else {
+    one.app.clear();  // equal to no case
+  }
   for (auto const& [name, shape] : json.at("input_shapes").items()) one.input.emplace_back(name, shape.get<Shape>());
   one.parameters = parameters_of(json.at("parameters"));
   return one;

@@ -160,6 +160,8 @@ std::uint64_t poison_bits(DType dtype) {
     case DType::int64: return std::bit_cast<std::uint64_t>(poison_value<std::int64_t>);
     case DType::float16: return poison_value<Half>.bits();
     case DType::bfloat16: return poison_value<BFloat16>.bits();
+    case DType::uint32: return poison_value<std::uint32_t>;
+    case DType::uint64: return poison_value<std::uint64_t>;
   }
   return 0;
 }

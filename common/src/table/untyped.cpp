@@ -168,6 +168,11 @@ void cut_rows(ExpectedField& field, ranks::Block rows) {
   };
   cut(field.value);
   for (auto const bound : expected_bounds) cut(field.*bound);
+  if (field.moved.data != nullptr) {
+    auto const* const bytes = static_cast<unsigned char const*>(field.moved.data.get());
+    field.moved.data = {field.moved.data, bytes + rows.begin * of_row * size_of(field.moved.dtype)};
+    field.moved.shape.front() = rows.size();
+  }
   if (field.narrow != nullptr) {
     field.narrow = std::shared_ptr<float const[]>(field.narrow, field.narrow.get() + rows.begin * of_row);
   }

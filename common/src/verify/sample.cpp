@@ -73,6 +73,7 @@ ExpectedField gather(ExpectedField const& field, std::vector<Stretch> const& str
   if (field.narrow != nullptr) {
     for (float const value : gathered(field.narrow.get(), stretches)) result.value.push_back(value);
   }
+  if (field.moved.data != nullptr) result.moved = gather(field.moved, stretches);
   if (field.compact != nullptr) {
     std::vector<CompactElement> const elements = gathered(field.compact.get(), stretches);
     std::shared_ptr<CompactElement[]> const copy(new CompactElement[elements.size()]);

@@ -227,7 +227,7 @@ std::string describe(Verdict const& verdict, HostField const& actual, std::strin
   int digits = 10;  // every int32
   // The reference's values have more digits than a 16-bit dtype.
   if (unit_roundoff(arithmetic_of(actual.dtype)) == 0x1p-24) digits = std::numeric_limits<float>::max_digits10;
-  if (actual.dtype == DType::int64) digits = 19;
+  if (actual.dtype == DType::int64 || actual.dtype == DType::uint64) digits = 19;
   if (actual.dtype == DType::float64) digits = std::numeric_limits<double>::max_digits10;
   return actual.name + ": " + std::to_string(verdict.wrong) + " of " + std::to_string(verdict.seen.count) +
          " elements are wrong; first at " + format_index(verdict.first_wrong, actual.shape) + ": " + source + " " +
@@ -344,6 +344,76 @@ Verdict with_rest_untouched(Verdict verdict, HostField const& actual, std::size_
   return verdict;
 }
 
+/// Returns the number with all its digits.
+template <class T>
+std::string exact_text(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return std::to_string(value);
+  } else {
+    return format(static_cast<double>(value), std::numeric_limits<T>::max_digits10);
+  }
+}
+
+/// Compares the elements of a field that are only moved (ExpectedField::moved), as numbers of their dtype: a double
+/// cannot hold every integer of 64 bits.
+template <class T>
+Verdict compare_moved(T const* expected, HostField const& actual, std::string const& source, std::size_t written) {
+  struct Part {
+    std::size_t wrong = 0;
+    std::size_t first = 0;
+    std::int64_t signs = 0;  // of results that are zero, without those that should have one
+  };
+  std::size_t const count = std::min(actual.count(), written);
+  auto const* const data = static_cast<T const*>(actual.data.get());
+  std::vector<Part> parts(blocks_in(count, compared_at_once));
+  for_blocks(count, compared_at_once, [&](std::size_t index, std::size_t begin, std::size_t end) {
+    Part part;
+    for (std::size_t i = begin; i < end; ++i) {
+      if constexpr (Floating<T>) {
+        auto const wanted = static_cast<double>(expected[i]);
+        auto const found = static_cast<double>(data[i]);
+        if (wanted == found) {
+          if (found == 0) part.signs += (std::signbit(found) ? 1 : 0) - (std::signbit(wanted) ? 1 : 0);
+          continue;
+        }
+        if (std::isnan(wanted) && std::isnan(found)) continue;
+      } else if (expected[i] == data[i]) {
+        continue;
+      }
+      if (part.wrong++ == 0) part.first = i;
+    }
+    parts[index] = part;
+  });
+  Verdict verdict;
+  verdict.seen.count = count;
+  verdict.seen.finite = count;
+  verdict.seen.least_bound = 0;
+  std::int64_t signs = 0;
+  for (Part const& part : parts) {
+    if (verdict.wrong == 0) verdict.first_wrong = part.first;
+    verdict.wrong += part.wrong;
+    signs += part.signs;
+  }
+  verdict.passed = verdict.wrong == 0 && signs == 0;
+  if (verdict.passed) return verdict;
+  verdict.worst = infinity;
+  verdict.worst_index = verdict.first_wrong;
+  if (verdict.wrong > 0) {
+    T const wanted = expected[verdict.first_wrong];
+    T const found = data[verdict.first_wrong];
+    verdict.expected = static_cast<double>(wanted);
+    verdict.actual = static_cast<double>(found);
+    verdict.message = actual.name + ": " + std::to_string(verdict.wrong) + " of " + std::to_string(count) +
+                      " elements are wrong; first at " + format_index(verdict.first_wrong, actual.shape) + ": " +
+                      source + " " + exact_text(wanted) + ", got " + exact_text(found);
+  } else {
+    verdict.wrong = static_cast<std::size_t>(std::abs(signs));
+    verdict.message = actual.name + ": " + std::to_string(verdict.wrong) +
+                      " zeros are wrong: " + (signs > 0 ? "too many are -0" : "too few are -0");
+  }
+  return verdict;
+}
+
 Verdict failed(std::string message) {
   Verdict verdict;
   verdict.message = std::move(message);
@@ -375,6 +445,8 @@ Verdict with_type(DType dtype, Function const& function) {
     case DType::int64: return function(std::int64_t{});
     case DType::float16: return function(Half{});
     case DType::bfloat16: return function(BFloat16{});
+    case DType::uint32: return function(std::uint32_t{});
+    case DType::uint64: return function(std::uint64_t{});
   }
   return failed("unknown dtype");
 }
@@ -428,6 +500,15 @@ double growth_of(double steps, double unit, bool statistical) {
 Verdict verify(ExpectedField const& expected, HostField const& actual, Chain const& chain, std::size_t written) {
   std::string const difference = mismatch(expected.name, expected.shape, actual);
   if (!difference.empty()) return failed(difference);
+  if (expected.moved.data != nullptr) {
+    if (expected.moved.dtype != actual.dtype || expected.moved.shape != actual.shape) {
+      return failed(expected.name + ": the reference holds another dtype or shape than the result");
+    }
+    return with_type(actual.dtype, [&]<class T>(T) {
+      auto const* const values = static_cast<T const*>(expected.moved.data.get());
+      return with_rest_untouched<T>(compare_moved<T>(values, actual, "expected", written), actual, written);
+    });
+  }
   bool const compact = expected.compact != nullptr;
   bool const narrow = expected.narrow != nullptr;
   if ((!narrow && !compact && expected.value.size() != actual.count()) ||
@@ -456,6 +537,12 @@ Verdict verify_against_file(HostField const& file_expected, ExpectedField const&
   }
   if (file_expected.data == nullptr && file_expected.count() > 0) {
     return failed("/expected: " + file_expected.name + ": there is no data");
+  }
+  if (scale.moved.data != nullptr) {
+    return with_type(actual.dtype, [&]<class T>(T) {
+      auto const* const values = static_cast<T const*>(file_expected.data.get());
+      return compare_moved<T>(values, actual, "expected (from the file)", written);
+    });
   }
   if (!has_bounds_for(scale, actual.count(), chain)) {
     return failed(scale.name + ": the reference holds " + sizes_of_bounds(scale, chain) + " for shape " +

@@ -1107,4 +1107,55 @@ TYPED_TEST(VerifyShortFloat, FromAFileAndUnwritten) {
   EXPECT_FALSE(verify(expected, field<TypeParam>({this->at(1), this->at(2), poison}), exact).passed);
 }
 
+// ---- elements that are only moved
+
+template <class T>
+ExpectedField moved(std::vector<T> const& values) {
+  ExpectedField expected{"out", {values.size()}, {}, {}};
+  expected.moved = field(values);
+  return expected;
+}
+template <class T>
+Verdict verdict_on_moved(std::vector<T> const& expected, std::vector<T> const& actual) {
+  Verdict const verdict = verify(moved(expected), field(actual), exact);
+  EXPECT_EQ(verify_against_file(field(expected), moved(expected), field(actual), exact).passed, verdict.passed);
+  EXPECT_TRUE(weakness_of(verdict.seen, moved(expected), 1).empty());
+  return verdict;
+}
+
+TEST(Moved, IntegersThatNoDoubleHolds) {
+  constexpr std::int64_t large = (std::int64_t{1} << 53) + 1;
+  EXPECT_TRUE(verdict_on_moved<std::int64_t>({large, -large}, {large, -large}).passed);
+  Verdict const verdict = verdict_on_moved<std::int64_t>({0, large}, {0, large - 1});
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.message,
+            "out: 1 of 2 elements are wrong; first at [1]: expected 9007199254740993, got 9007199254740992");
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_TRUE(verdict_on_moved<std::uint64_t>({most}, {most}).passed);
+  EXPECT_FALSE(verdict_on_moved<std::uint64_t>({most}, {most - 1}).passed);
+  EXPECT_FALSE(verdict_on_moved<std::uint32_t>({0, 1}, {1, 0}).passed);
+}
+
+TEST(Moved, ZerosAndNaN) {
+  EXPECT_TRUE(verdict_on_moved<float>({-0.0F, 0.0F, 1.0F}, {0.0F, -0.0F, 1.0F}).passed);
+  EXPECT_EQ(verdict_on_moved<float>({-0.0F, 0.0F}, {0.0F, 0.0F}).message, "out: 1 zeros are wrong: too few are -0");
+  EXPECT_EQ(verdict_on_moved<float>({0.0F, 0.0F}, {-0.0F, -0.0F}).message, "out: 2 zeros are wrong: too many are -0");
+  auto const nan = static_cast<float>(not_a_number);
+  EXPECT_TRUE(verdict_on_moved<float>({1.0F, nan}, {1.0F, nan}).passed);
+  EXPECT_FALSE(verdict_on_moved<float>({1.0F, nan}, {nan, 1.0F}).passed);
+  EXPECT_FALSE(verdict_on_moved<double>({1.0}, {1.0 + 0x1p-52}).passed);
+}
+
+// A row may write a part; the rest must be poison. A sample keeps the elements.
+TEST(Moved, PartsAndSamples) {
+  std::int64_t const poison = tessera::poison_value<std::int64_t>;
+  ExpectedField const expected = moved<std::int64_t>({1, 2, 3});
+  EXPECT_TRUE(verify(expected, field<std::int64_t>({1, 2, poison}), exact, 2).passed);
+  EXPECT_FALSE(verify(expected, field<std::int64_t>({1, 2, 3}), exact, 2).passed);
+  ExpectedField const some = gather(expected, {{1, 3}});
+  EXPECT_TRUE(verify(some, field<std::int64_t>({2, 3}), exact).passed);
+  EXPECT_FALSE(verify(some, field<std::int64_t>({1, 2}), exact).passed);
+  EXPECT_FALSE(verify(expected, field<float>({1, 2, 3}), exact).passed);  // another dtype
+}
+
 }  // namespace

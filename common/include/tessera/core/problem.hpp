@@ -52,6 +52,7 @@ concept Fields = requires(F& fields) {
 ///   (core/random.hpp), so that any rank and any thread can generate its part.
 /// - `data`, optional: an array of the DataKinds that `element` supports, the default first. Default: only random.
 /// - `short_floats`, optional: true if it has rows in Half and BFloat16 (core/half.hpp), in builds with these dtypes.
+/// - `more_integers`, optional: true if it has rows in int64, uint32 and uint64, in builds with int32.
 /// - `check(parameters, dtype)`, optional: throws UserError if a parameter does not suit the dtype (a constant of 2.5
 ///   for int32). Called before any data are made.
 /// - `check_source(source)`, optional: throws UserError if values of a file are no input, such as offsets that fall.
@@ -87,6 +88,8 @@ concept Fields = requires(F& fields) {
 ///   default: also a scale; 3: also an offset. It tells in advance whether a case fits into memory. An element of a
 ///   large reference of floats in parts takes 4 bytes without bounds and 8 with them (verify/compact.hpp).
 ///   `exact_reference_doubles`, optional: the same for generated exact data, for which no scale is made.
+/// - `moved_copies`, optional: the reference is ExpectedField::moved, and computing it takes so many copies of the
+///   output.
 /// - `bfloat16_bounds`, optional: true if the reference has bounds for factors rounded to bfloat16. It is then not
 ///   compact.
 /// - `reference<T>(input)`: the serial oracle. It gives each element's value and the scale of its error; ExpectedField
@@ -108,6 +111,10 @@ concept ProblemFor = Fields<InputOnHost<P, T>> && Fields<OutputOnHost<P, T>> &&
 /// True if the Problem has rows in Half and BFloat16.
 template <class P>
 inline constexpr bool has_short_floats = requires { requires P::short_floats; };
+
+/// True if the Problem has rows in int64, uint32 and uint64.
+template <class P>
+inline constexpr bool has_more_integers = requires { requires P::more_integers; };
 
 /// True if the Problem defines how the ranks share its fields.
 template <class P>

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,16 +22,24 @@
 namespace tessera {
 
 /// Element types of fields. name_of() returns their names on the command line and in reports.
-enum class DType : std::uint8_t { float32, float64, int32, int64, float16, bfloat16 };
+enum class DType : std::uint8_t { float32, float64, int32, int64, float16, bfloat16, uint32, uint64 };
 
-/// The dtypes that a run may have. int64 is only for counts, which an output may contain besides fields of the run's
-/// dtype.
-inline constexpr std::array run_dtypes{DType::float32, DType::float64, DType::int32, DType::float16, DType::bfloat16};
+/// The dtypes that a run may have. Mini-apps state whether they have 16-bit floats, and the integers of more_integers.
+/// Fields of other dtypes are int64 (counts) or int32 (indices).
+inline constexpr std::array run_dtypes{DType::float32, DType::float64, DType::int32,   DType::int64,
+                                       DType::uint32,  DType::uint64,  DType::float16, DType::bfloat16};
+
+/// The integers besides int32. A build with int32 has them, too, in the mini-apps that state it.
+inline constexpr std::array more_integers{DType::int64, DType::uint32, DType::uint64};
+
+[[nodiscard]] constexpr bool is_more_integer(DType dtype) {
+  return dtype == DType::int64 || dtype == DType::uint32 || dtype == DType::uint64;
+}
 
 /// The dtypes of operations: each has its own peak.
 inline constexpr std::array arithmetic_dtypes{DType::float32, DType::float64, DType::int32};
 
-/// Returns "float", "double", "int32", "int64", "half" or "bfloat16".
+/// Returns "float", "double", "int32", "int64", "half", "bfloat16", "uint32" or "uint64".
 [[nodiscard]] constexpr std::string_view name_of(DType dtype) {
   switch (dtype) {
     case DType::float32: return "float";
@@ -39,6 +48,8 @@ inline constexpr std::array arithmetic_dtypes{DType::float32, DType::float64, DT
     case DType::int64: return "int64";
     case DType::float16: return "half";
     case DType::bfloat16: return "bfloat16";
+    case DType::uint32: return "uint32";
+    case DType::uint64: return "uint64";
   }
   return "unknown";
 }
@@ -46,7 +57,7 @@ inline constexpr std::array arithmetic_dtypes{DType::float32, DType::float64, DT
 /// Returns the bytes of one element.
 [[nodiscard]] constexpr std::size_t size_of(DType dtype) {
   if (dtype == DType::float16 || dtype == DType::bfloat16) return 2;
-  return dtype == DType::float64 || dtype == DType::int64 ? 8 : 4;
+  return dtype == DType::float64 || dtype == DType::int64 || dtype == DType::uint64 ? 8 : 4;
 }
 
 /// Returns the dtype with that name, or nothing if a run may not have it.
@@ -72,14 +83,23 @@ template <>
 inline constexpr DType dtype_of<Half> = DType::float16;
 template <>
 inline constexpr DType dtype_of<BFloat16> = DType::bfloat16;
+template <>
+inline constexpr DType dtype_of<std::uint32_t> = DType::uint32;
+template <>
+inline constexpr DType dtype_of<std::uint64_t> = DType::uint64;
 
-/// Returns the dtype of operations and sums: float for 16-bit floats (core/half.hpp), otherwise the dtype itself.
-[[nodiscard]] constexpr DType arithmetic_of(DType dtype) { return size_of(dtype) == 2 ? DType::float32 : dtype; }
+/// Returns the dtype of operations and sums: float for 16-bit floats (core/half.hpp), otherwise the dtype itself. All
+/// integers have the peak of int32.
+[[nodiscard]] constexpr DType arithmetic_of(DType dtype) {
+  if (is_more_integer(dtype)) return DType::int32;
+  return size_of(dtype) == 2 ? DType::float32 : dtype;
+}
 
-/// The value of an output element before a row writes it: NaN, or the most negative integer.
+/// The value of an output element before a row writes it: NaN, the most negative integer, or the largest unsigned one.
 template <class T>
-inline constexpr T poison_value =
-    std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::lowest();
+inline constexpr T poison_value = std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN()
+                                  : std::is_unsigned_v<T>               ? std::numeric_limits<T>::max()
+                                                                        : std::numeric_limits<T>::lowest();
 
 /// Returns half the distance from 1 to the next number of the dtype (the relative error of one rounding); 0 for
 /// integers.
@@ -90,7 +110,9 @@ inline constexpr T poison_value =
     case DType::float16: return 0x1p-11;
     case DType::bfloat16: return 0x1p-8;
     case DType::int32:
-    case DType::int64: return 0.0;
+    case DType::int64:
+    case DType::uint32:
+    case DType::uint64: return 0.0;
   }
   return 0.0;
 }
@@ -171,6 +193,9 @@ struct ExpectedField {
   /// Values, scales and offsets of a large field of floats, in place of `value`, `scale` and `offset`. The other bounds
   /// are then empty.
   std::shared_ptr<CompactElement const[]> compact = {};
+  /// Elements that rows only move, as the dtype has them, in place of `value`; there are no bounds. Results must be the
+  /// same numbers, with NaN in the place of NaN. Both zeros are the same number, but there must be as many of each.
+  HostField moved = {};
   /// Number of terms in an element's longest sum; 0: the Problem's terms().
   double terms = 0;
   /// With a scale of 0: whether the values are exact sums that may have more bits than the dtype. Only for 16-bit

@@ -209,8 +209,9 @@ struct App {
   /// Throws UserError if values in a source are no input, such as offsets that fall; only if the Problem has
   /// `check_source`.
   void (*check_source)(FieldSource const&) = nullptr;
-  bool has_short_floats = false;  ///< has rows in half and bfloat16, in a build with these dtypes
-  bool distributed = false;       ///< has variants of level `ranks`: its fields are split over the ranks
+  bool has_short_floats = false;   ///< has rows in half and bfloat16, in a build with these dtypes
+  bool has_more_integers = false;  ///< has rows in int64, uint32 and uint64, in a build with int32
+  bool distributed = false;        ///< has variants of level `ranks`: its fields are split over the ranks
   /// Returns how the ranks share each output field; only if `distributed`.
   std::vector<Split> (*output_split)(ParameterMap const&) = nullptr;
   /// Returns how many rows beside its own a rank needs; only if the Problem has a reach.
@@ -221,6 +222,10 @@ struct App {
                                          ParameterMap const&) = nullptr;
   std::unique_ptr<Case> (*read)(DType, FieldSource const&, ParameterMap const&) = nullptr;
 
+  /// Returns whether some build has rows in that dtype.
+  [[nodiscard]] bool may_have(DType dtype) const {
+    return is_more_integer(dtype) ? has_more_integers : has_short_floats || size_of(dtype) > 2;
+  }
   [[nodiscard]] bool has(DataKind kind) const { return std::ranges::find(data, kind) != data.end(); }
   /// Generates a case with the default kind of data.
   [[nodiscard]] std::unique_ptr<Case> generate(DType dtype, std::size_t size, std::uint64_t seed,

@@ -485,9 +485,14 @@ template <class Problem, class T>
     if (!is_in_parts(output)) return wide_count_of(output) * doubles * sizeof(double);
     return wide_count_of(output) * (doubles == 1 ? sizeof(float) : sizeof(CompactElement));
   };
-  for (Shape const& output : outputs) {
-    result.reference_bytes += bytes(output, reference_doubles<Problem>);
-    result.exact_reference_bytes += bytes(output, exact_reference_doubles<Problem>);
+  if constexpr (requires { Problem::moved_copies; }) {
+    result.reference_bytes = Problem::moved_copies * result.output_bytes;
+    result.exact_reference_bytes = result.reference_bytes;
+  } else {
+    for (Shape const& output : outputs) {
+      result.reference_bytes += bytes(output, reference_doubles<Problem>);
+      result.exact_reference_bytes += bytes(output, exact_reference_doubles<Problem>);
+    }
   }
   result.work = Problem::work(inputs, parameters, dtype_of<T>);
   if constexpr (Distributed<Problem>) {
@@ -589,6 +594,10 @@ auto with_dtype(DType dtype, Body&& body) {
     throw UserError("dtype '" + std::string(name_of(dtype)) + "' is none of " + std::string(Problem::info.name) +
                     "'s (it has no 16-bit floats); use another");
   }
+  if (is_more_integer(dtype) && !has_more_integers<Problem>) {
+    throw UserError("dtype '" + std::string(name_of(dtype)) + "' is none of " + std::string(Problem::info.name) +
+                    "'s (its only integers are int32); use another");
+  }
   throw UserError("dtype '" + std::string(name_of(dtype)) +
                   "' is not in this build (TESSERA_DTYPES left it out); use another, or build with it");
 }
@@ -681,6 +690,7 @@ template <class Problem>
     app.check_source = [](FieldSource const& source) { Problem::check_source(source); };
   }
   app.has_short_floats = has_short_floats<Problem>;
+  app.has_more_integers = has_more_integers<Problem>;
   app.distributed = Distributed<Problem>;
   if constexpr (Distributed<Problem>) {
     app.output_split = [](ParameterMap const& map) {

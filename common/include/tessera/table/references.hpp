@@ -2,6 +2,8 @@
 /// \file
 /// The serial references of a Problem, compiled for the dtypes of this build only.
 
+#include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include <tessera/core/config.hpp>
@@ -11,11 +13,16 @@
 
 namespace tessera {
 
-/// Calls `body.template operator()<T>()` for each enabled dtype that the Problem supports.
+/// Calls `body.template operator()<T>()` for each enabled dtype that the Problem supports; int32 enables all integers.
 template <class Problem, class Body>
 void for_each_dtype(Body&& body) {
   for_each_type(EnabledDTypes{}, [&]<class T>() {
     if constexpr (!ShortFloat<T> || has_short_floats<Problem>) body.template operator()<T>();
+    if constexpr (std::is_same_v<T, std::int32_t> && has_more_integers<Problem>) {
+      body.template operator()<std::int64_t>();
+      body.template operator()<std::uint32_t>();
+      body.template operator()<std::uint64_t>();
+    }
   });
 }
 

@@ -58,6 +58,22 @@ inline constexpr int dropped_bits = 63 - bits_of_bound;  // of a double without 
   return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
 }
 
+// Returns an element as a double, which may round an integer of 64 bits.
+[[nodiscard]] inline double element_of(HostField const& field, std::size_t i) {
+  auto const as = [&]<class T>(T) { return static_cast<double>(static_cast<T const*>(field.data.get())[i]); };
+  switch (field.dtype) {
+    case DType::float32: return as(float{});
+    case DType::float64: return as(double{});
+    case DType::int32: return as(std::int32_t{});
+    case DType::int64: return as(std::int64_t{});
+    case DType::float16: return as(Half{});
+    case DType::bfloat16: return as(BFloat16{});
+    case DType::uint32: return as(std::uint32_t{});
+    case DType::uint64: return as(std::uint64_t{});
+  }
+  return 0;
+}
+
 }  // namespace detail
 
 /// Writes the element in compact form. Returns false if it does not fit.
@@ -118,6 +134,7 @@ inline constexpr int dropped_bits = 63 - bits_of_bound;  // of a double without 
 /// Returns an element's value, in whatever form the field has it.
 [[nodiscard]] inline double value_at(ExpectedField const& field, std::size_t i) {
   if (field.compact != nullptr) return expanded(field.compact.get()[i]).value;
+  if (field.moved.data != nullptr) return detail::element_of(field.moved, i);
   return field.narrow != nullptr ? static_cast<double>(field.narrow.get()[i]) : field.value.at(i);
 }
 
