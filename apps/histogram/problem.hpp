@@ -66,13 +66,9 @@ struct Parameters {
   }
 };
 
-/// Returns one of 2^16 values, scattered over [0, 1). Value number r has a probability of log(1 + 1/r) / log(2^16 + 1);
-/// the logarithm replaces harmonic numbers.
-[[nodiscard]] inline double zipf_value(double uniform, std::uint64_t seed) {
-  constexpr double values = 65536;
-  double const rank = std::floor(std::exp(uniform * std::log(values + 1)));
-  auto const number = static_cast<std::uint64_t>(std::min(rank, values));
-  return static_cast<double>(random_bits(seed, 1, number) >> 11) * 0x1p-53;
+/// Returns one of 2^16 values, scattered over [0, 1), with the probabilities of zipf_rank.
+[[nodiscard]] inline double zipf_value(std::uint64_t bits, std::uint64_t seed) {
+  return static_cast<double>(random_bits(seed, 1, zipf_rank(bits, 65536)) >> 11) * 0x1p-53;
 }
 
 struct Histogram : ArrayProblem<Parameters> {
@@ -113,7 +109,7 @@ struct Histogram : ArrayProblem<Parameters> {
     } else {
       switch (parameters.distribution) {
         case Distribution::uniform: value = parameters.lo + uniform * width; break;
-        case Distribution::zipf: value = parameters.lo + zipf_value(uniform, draw.seed) * width; break;
+        case Distribution::zipf: value = parameters.lo + zipf_value(bits, draw.seed) * width; break;
         case Distribution::constant: value = parameters.lo + 0.4 * width; break;
       }
     }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -35,6 +36,14 @@ struct Draw {
     return z ^ (z >> 31);
   };
   return mix(mix(seed + 0x9E3779B97F4A7C15ULL * (stream + 1)) + 0x9E3779B97F4A7C15ULL * (index + 1));
+}
+
+/// Returns a rank of 1 to `ranks` from 64 random bits. Rank r has a probability of log(1 + 1/r) / log(ranks + 1), about
+/// 1 / r (Zipf); the logarithm replaces harmonic numbers.
+[[nodiscard]] inline std::uint64_t zipf_rank(std::uint64_t bits, std::uint64_t ranks) {
+  double const uniform = static_cast<double>(bits >> 11) * 0x1p-53;
+  auto const most = static_cast<double>(ranks);
+  return static_cast<std::uint64_t>(std::min(std::floor(std::exp(uniform * std::log(most + 1))), most));
 }
 
 /// Returns a number that is uniform in [-1, 1) for floating types, and in [-100, 100] for integers. float and double
