@@ -38,8 +38,8 @@ struct MergeSortTuning {
   static constexpr int chunk = is_gpu<Exec> ? 7 : 16;
   /// Chunks of a tile, at most: one per lane on a GPU. On a host a tile and its copy stay in the first-level cache.
   static constexpr int chunks = is_gpu<Exec> ? 256 : 64;
-  /// Bytes of a team's scratch, at most: several teams share a multiprocessor.
-  static constexpr std::size_t most_scratch = 32768;
+  /// Bytes of a tile and its copy, at most: several teams share a multiprocessor, and a host's scratch holds 32 KiB.
+  static constexpr std::size_t most_scratch = 28672;
 };
 
 namespace detail {
@@ -200,6 +200,8 @@ class MergeSort {
              Writable<ValuesOut, Exec, V, 1>
   void operator()(Exec const& exec, collective::KeyOrder<T> const& order, In const& keys, ValuesIn const& values,
                   Out const& sorted, ValuesOut const& sorted_values) const {
+    require_apart(sorted, keys);
+    if (with_values_) require_apart(sorted_values, values);
     T const* const from = contiguous(keys, n_);
     T* const to = contiguous(sorted, n_);
     if (with_values_) {
@@ -257,5 +259,27 @@ class MergeSort {
   Kokkos::View<V*, Memory> values_;
   Kokkos::View<std::size_t*, Memory> splits_;
 };
+
+/// Writes the keys of `in` [n] to `out` [n] in the order; equal keys keep their order. Convenience for a single call:
+/// allocates, enqueues and waits.
+template <ExecutionSpace Exec, class In, class Out>
+void merge_sort(Exec const& exec, In const& in, Out const& out,
+                collective::KeyOrder<typename In::non_const_value_type> const& order = {}) {
+  Kokkos::View<std::int32_t*, typename Exec::memory_space> const none("tessera::merge_sort::none", 0);
+  MergeSort<Exec, typename In::non_const_value_type> const sort(exec, in.extent(0), false);
+  sort(exec, order, in, none, out, none);
+  exec.fence("tessera: merge_sort");  // the kernel's memory is freed at the end of this call
+}
+
+/// As merge_sort(exec, in, out, order), and moves the values with their keys.
+template <ExecutionSpace Exec, class In, class ValuesIn, class Out, class ValuesOut>
+void merge_sort_by_key(Exec const& exec, In const& keys, ValuesIn const& values, Out const& sorted,
+                       ValuesOut const& sorted_values,
+                       collective::KeyOrder<typename In::non_const_value_type> const& order = {}) {
+  MergeSort<Exec, typename In::non_const_value_type, typename ValuesIn::non_const_value_type> const sort(
+      exec, keys.extent(0), true);
+  sort(exec, order, keys, values, sorted, sorted_values);
+  exec.fence("tessera: merge_sort_by_key");
+}
 
 }  // namespace tessera::kernels
