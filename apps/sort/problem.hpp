@@ -21,11 +21,24 @@
 
 namespace tessera::sort {
 
+/// The distribution of generated keys; with `--data adversarial` it is ignored.
+enum class Distribution : std::uint8_t {
+  uniform,      ///< all integers, or numbers in [-1, 1), equally likely
+  sorted,       ///< rising from the lowest to the highest key
+  reversed,     ///< falling
+  constant,     ///< one key
+  few,          ///< 16 keys, equally likely
+  zipf,         ///< key number r of 2^16 has a probability of about 1 / r
+  low_entropy,  ///< the bitwise AND of several random words, as in CUB's benchmarks
+};
+
 struct Parameters {
   bool descending = false;
   std::int64_t begin_bit = 0;
   std::int64_t end_bit = 0;
   bool with_values = false;
+  Distribution distribution = Distribution::uniform;
+  std::int64_t words = 3;
   std::int64_t tile = 0;
   std::int64_t team = 0;
 
@@ -38,6 +51,19 @@ struct Parameters {
         {&Parameters::end_bit,
          number_parameter("end_bit", "one above the highest bit that counts; 0: the key's width", 0, 64)},
         {&Parameters::with_values, values, {{"none", false}, {"index", true}}},
+        {&Parameters::distribution,
+         {.name = "distribution",
+          .help = "of generated keys: uniform, sorted, reversed, constant, few (16 keys), zipf, or low_entropy",
+          .shapes_generated = true},
+         {{"uniform", Distribution::uniform},
+          {"sorted", Distribution::sorted},
+          {"reversed", Distribution::reversed},
+          {"constant", Distribution::constant},
+          {"few", Distribution::few},
+          {"zipf", Distribution::zipf},
+          {"low_entropy", Distribution::low_entropy}}},
+        {&Parameters::words,
+         extent_parameter("words", "random words whose bitwise AND is a key of low_entropy", 1, 64)},
         {&Parameters::tile, tile_parameter()},
         {&Parameters::team, team_parameter()}};
   }
@@ -67,7 +93,8 @@ struct Sort {
                                 .summary = "keys in ascending or descending order, values with their keys; stable"};
 
   static constexpr std::array data{DataKind::random, DataKind::adversarial};
-  static constexpr int reference_doubles = 1;
+  static constexpr bool more_integers = true;
+  static constexpr int moved_copies = 2;
 
   /// keys [n]; values [n] or [0].
   template <class T, class Memory>
@@ -103,8 +130,12 @@ struct Sort {
     return input;
   }
 
-  /// Throws UserError if the bits are not bits of the keys.
+  /// Throws UserError if the bits are not bits of the keys, or if no bit would be left in a key of many words.
   static void check(Parameters const& parameters, DType dtype) {
+    if (parameters.words > 64) {
+      throw UserError("words = " + std::to_string(parameters.words) +
+                      " (the bitwise AND of so many has no bits); choose 1 to 64");
+    }
     int const width = 8 * static_cast<int>(size_of(dtype));
     if (parameters.begin_bit < parameters.last_bit(width) && parameters.last_bit(width) <= width) return;
     throw UserError("bits " + std::to_string(parameters.begin_bit) + " to " +
@@ -113,13 +144,14 @@ struct Sort {
                     "); choose 0 <= begin_bit < end_bit <= " + std::to_string(width));
   }
 
-  /// Key: random integers of all bits, or numbers in [-1, 1) with all bits of the fraction; adversarial keys include
-  /// NaN, infinities, zeros of both signs, and denormals. Value: the key's index.
+  /// Key: see Distribution; adversarial keys include NaN, infinities, zeros of both signs, and denormals. Value: the
+  /// key's index.
   template <class T>
-  [[nodiscard]] static auto element(Draw const& draw, Parameters const&) {
+  [[nodiscard]] static auto element(Draw const& draw, Parameters const& parameters) {
     using Element = std::conditional_t<std::is_integral_v<T>, T, double>;
     if (draw.field == 1) return static_cast<Element>(draw.index);
-    return static_cast<Element>(key<T>(draw));
+    if (draw.data == DataKind::adversarial) return static_cast<Element>(adversarial_key<T>(draw));
+    return static_cast<Element>(key_of<T>(word(draw, parameters)));
   }
 
   /// Each key and value is read once and written once.
@@ -135,24 +167,50 @@ struct Sort {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 
  private:
+  /// Returns the key that a word stands for; keys rise with words.
   template <class T>
-  [[nodiscard]] static T key(Draw const& draw) {
-    std::uint64_t const bits = random_bits(draw.seed, draw.field, draw.index);
-    if (draw.data == DataKind::adversarial) {
-      if constexpr (std::is_floating_point_v<T>) {
-        using Limits = std::numeric_limits<T>;
-        if (bits % 8 == 5) {
-          T const special[] = {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), -Limits::max()};
-          return special[(bits >> 8) % 4];
-        }
-      }
-      return adversarial_value<T>(draw.seed, draw.field, draw.index);
-    }
+  [[nodiscard]] static T key_of(std::uint64_t word) {
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
     if constexpr (std::is_floating_point_v<T>) {
-      return static_cast<T>(static_cast<double>(static_cast<std::int64_t>(bits)) * 0x1p-63);
+      return static_cast<T>(static_cast<double>(static_cast<std::int64_t>(word ^ sign)) * 0x1p-63);
     } else {
-      return static_cast<T>(bits >> (64 - 8 * sizeof(T)));
+      return static_cast<T>((std::is_signed_v<T> ? word ^ sign : word) >> (64 - 8 * sizeof(T)));
     }
+  }
+
+  [[nodiscard]] static std::uint64_t word(Draw const& draw, Parameters const& parameters) {
+    std::uint64_t const bits = random_bits(draw.seed, 0, draw.index);
+    std::uint64_t const n = (*draw.shapes)[0][0];
+    std::uint64_t const step = std::numeric_limits<std::uint64_t>::max() / n;
+    switch (parameters.distribution) {
+      case Distribution::uniform:
+        // Few keys of 64 bits have a neighbour that differs only in its lowest bits, so that these would not matter.
+        return draw.index % 64 == 63 ? random_bits(draw.seed, 1, bits % 16) ^ (bits >> 48) : bits;
+      case Distribution::sorted: return draw.index * step;
+      case Distribution::reversed: return (n - 1 - draw.index) * step;
+      case Distribution::constant: return random_bits(draw.seed, 1, 0);
+      case Distribution::few: return random_bits(draw.seed, 1, bits % 16);
+      case Distribution::zipf: return random_bits(draw.seed, 1, zipf_rank(bits, 65536));
+      case Distribution::low_entropy: {
+        std::uint64_t common = bits;
+        for (std::int64_t w = 1; w < parameters.words; ++w) {
+          common &= random_bits(draw.seed, static_cast<std::uint64_t>(w + 1), draw.index);
+        }
+        return common;
+      }
+    }
+    return bits;
+  }
+
+  template <class T>
+  [[nodiscard]] static T adversarial_key(Draw const& draw) {
+    if constexpr (std::is_floating_point_v<T>) {
+      using Limits = std::numeric_limits<T>;
+      std::uint64_t const bits = random_bits(draw.seed, 2, draw.index);
+      T const special[] = {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), -Limits::max()};
+      if (bits % 8 == 5) return special[(bits >> 8) % 4];
+    }
+    return adversarial_value<T>(draw.seed, draw.field, draw.index);
   }
 };
 

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -17,7 +19,6 @@
 
 #include <tessera/core/host_threads.hpp>
 #include <tessera/table/references.hpp>
-#include <tessera/verify/joined.hpp>
 
 namespace tessera::sort {
 
@@ -120,6 +121,21 @@ struct Pair {
   ValueOf<T> value;
 };
 
+template <class Body>
+void for_parts(std::size_t n, Body const& body) {
+  for_blocks(n, part_elements(), [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) body(i);
+  });
+}
+
+template <class T>
+ExpectedField moved(std::string const& name, std::vector<T> elements) {
+  auto const owner = std::make_shared<std::vector<T>>(std::move(elements));
+  ExpectedField field{.name = name, .shape = {owner->size()}, .value = {}, .scale = {}};
+  if (!owner->empty()) field.moved = {name, dtype_of<T>, field.shape, {owner, owner->data()}};
+  return field;
+}
+
 }  // namespace
 
 template <class T>
@@ -127,29 +143,22 @@ std::vector<ExpectedField> Sort::reference(Input<T, Kokkos::HostSpace> const& in
   std::size_t const n = input.keys.extent(0);
   std::size_t const with_values = input.values.extent(0);
   Precedes<T> const precedes(input.parameters);
-  MovedElements<T> keys("keys", {n});
-  MovedElements<ValueOf<T>> values("values", {with_values});
-  auto const fill = [&](auto const& body) {
-    for_blocks(n, part_elements(), [&](std::size_t, std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) body(i);
-    });
-  };
   // Pairs only if their order shows: keys alone need half the memory.
-  if (with_values > 0) {
-    std::vector<Pair<T>> pairs(n);
-    fill([&](std::size_t i) { pairs[i] = {input.keys(i), input.values(i)}; });
-    pairs = sorted(std::move(pairs), [&](Pair<T> const& a, Pair<T> const& b) { return precedes(a.key, b.key); });
-    fill([&](std::size_t i) {
-      keys.set(i, pairs[i].key);
-      values.set(i, pairs[i].value);
-    });
-  } else {
-    std::vector<T> only(n);
-    fill([&](std::size_t i) { only[i] = input.keys(i); });
-    only = sorted(std::move(only), precedes);
-    fill([&](std::size_t i) { keys.set(i, only[i]); });
+  std::vector<T> keys(with_values > 0 ? 0 : n);
+  if (with_values == 0) {
+    for_parts(n, [&](std::size_t i) { keys[i] = input.keys(i); });
+    return list_of(moved("keys", sorted(std::move(keys), precedes)), moved("values", std::vector<ValueOf<T>>()));
   }
-  return list_of(keys.take(), values.take());
+  std::vector<Pair<T>> pairs(n);
+  for_parts(n, [&](std::size_t i) { pairs[i] = {input.keys(i), input.values(i)}; });
+  pairs = sorted(std::move(pairs), [&](Pair<T> const& a, Pair<T> const& b) { return precedes(a.key, b.key); });
+  keys.resize(n);
+  std::vector<ValueOf<T>> values(n);
+  for_parts(n, [&](std::size_t i) {
+    keys[i] = pairs[i].key;
+    values[i] = pairs[i].value;
+  });
+  return list_of(moved("keys", std::move(keys)), moved("values", std::move(values)));
 }
 
 }  // namespace tessera::sort

@@ -5,6 +5,9 @@ import numpy as np
 from cases.common import ALL, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven
 
 INT64 = np.dtype("int64")
+UINT32 = np.dtype("uint32")
+UINT64 = np.dtype("uint64")
+MORE = {INT64: "_int64", UINT32: "_uint32", UINT64: "_uint64"}
 
 
 def words(keys):
@@ -12,8 +15,8 @@ def words(keys):
     width = 8 * keys.itemsize
     sign = np.array(1, f"u{keys.itemsize}") << np.array(width - 1, f"u{keys.itemsize}")
     bits = keys.view(sign.dtype)
-    if keys.dtype.kind == "i":
-        return bits ^ sign
+    if keys.dtype.kind in "iu":
+        return bits ^ sign if keys.dtype.kind == "i" else bits
     result = np.where(bits & sign != 0, ~bits, bits | sign)
     result[keys == 0] = sign
     result[np.isnan(keys)] = ~np.array(0, sign.dtype)
@@ -32,7 +35,7 @@ def places(keys, descending, begin_bit, end_bit):
         return np.argsort(digits, kind="stable")
     if not descending:
         return np.argsort(keys, kind="stable")
-    return np.argsort(~keys if keys.dtype.kind == "i" else -keys, kind="stable")
+    return np.argsort(~keys if keys.dtype.kind in "iu" else -keys, kind="stable")
 
 
 def sort_case(name, description, keys, values=None, descending=False, begin_bit=0, end_bit=0):
@@ -41,7 +44,8 @@ def sort_case(name, description, keys, values=None, descending=False, begin_bit=
     order = places(keys, descending, begin_bit, end_bit)
     expected = {"keys": keys[order], "values": values[order] if values.size else values}
     parameters = {"descending": descending, "begin_bit": begin_bit, "end_bit": end_bit}
-    return Case(name + SUFFIX[keys.dtype], description, {"keys": keys, "values": values}, expected, parameters)
+    suffix = {**SUFFIX, **MORE}[keys.dtype]
+    return Case(name + suffix, description, {"keys": keys, "values": values}, expected, parameters)
 
 
 def special(t):
@@ -66,6 +70,15 @@ def cases():
                    begin_bit=8 * t.itemsize - 1)
         yield case("some_bits_descending", "by bits 17 to 30, down", uneven(777, t), begin_bit=17, end_bit=31,
                    descending=True)
+    for t in MORE:
+        least, most = np.iinfo(t).min, np.iinfo(t).max
+        # Neighbours that a double cannot tell apart, both ends, equal keys.
+        few = [most, least, most // 2 + 1, most // 2 + 2, 0, 1, most - 1, least + 1, most, most // 2 + 1]
+        keys = np.array(few * 5, t)
+        yield case("pairs", "keys with values, both ends of the range", keys, range(keys.size))
+        yield case("keys", "the same without values", keys)
+        yield case("descending", "the largest first", keys, range(keys.size), descending=True)
+        yield case("some_bits", "by the upper half of the bits", keys, range(keys.size), begin_bit=4 * t.itemsize)
     for t in FLOATS:
         keys = special(t)
         yield case("special", "NaN last, zeros are equal", keys, range(keys.size))

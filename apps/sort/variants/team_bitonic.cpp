@@ -18,9 +18,9 @@ struct ComparePair {
   template <class Keys>
   KOKKOS_FUNCTION void operator()(Keys const& keys, std::size_t n, std::size_t run, std::size_t stride,
                                   std::size_t pair) const {
-    std::size_t const begin = pair / stride * (2 * stride);
-    std::size_t const low = begin + pair % stride;
-    std::size_t const high = stride == run / 2 ? begin + run - 1 - pair % stride : low + stride;
+    std::size_t const place = pair & (stride - 1);  // the remainder: a stride is a power of two
+    std::size_t const low = 2 * (pair - place) + place;
+    std::size_t const high = stride == run / 2 ? low + run - 1 - 2 * place : low + stride;
     if (high < n && order.before(keys(high), keys(low))) Kokkos::kokkos_swap(keys(low), keys(high));
   }
 };

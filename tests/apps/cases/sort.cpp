@@ -11,6 +11,9 @@ AppCases app_cases() {
     cases.parameters.push_back({{"descending", descending}, {"begin_bit", Int{30}}, {"values", index}});
     cases.parameters.push_back({{"descending", descending}, {"end_bit", Int{1}}, {"values", index}});
   }
+  for (char const* const distribution : {"sorted", "reversed", "constant", "few", "zipf", "low_entropy"}) {
+    cases.parameters.push_back({{"distribution", std::string(distribution)}, {"values", index}});
+  }
   for (Int const tile : {1, 2, 7, 64, 1025}) {
     cases.parameters.push_back({{"tile", tile}, {"values", index}});
     cases.parameters.push_back({{"tile", tile}, {"team", Int{3}}, {"descending", true}});
