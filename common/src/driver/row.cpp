@@ -111,9 +111,11 @@ std::string find_fault(std::vector<HostField> const& result, Oracle const& oracl
       if (std::isnan(verdict.worst)) report.worst_error_in_bounds = std::numeric_limits<double>::infinity();
       if (!verdict.passed && fault.empty()) fault = verdict.message + against;
     };
-    Verdict const verdict = verify(expected, *actual, chain, *count);
+    bool const own = has_own_values(written, expected.name);
+    Verdict const verdict = own ? verify_own_values(expected, *actual) : verify(expected, *actual, chain, *count);
     seen.push_back(verdict.seen);
     note(verdict, "");
+    if (own) continue;  // a file does not know these values either
     if (HostField const* const stored = find_field(oracle.from_file, expected.name)) {
       note(verify_against_file(*stored, expected, *actual, chain, *count), " [against the file's /expected]");
     }
@@ -127,12 +129,14 @@ void note_coverage(std::vector<Coverage> const& seen, RowReport& report) {
   report.elements = 0;
   report.unchecked = 0;
   report.checked_relative_error = 0;
+  report.false_alarms = 0;
   for (Coverage const& field : seen) {
     report.elements += field.count;
     report.unchecked += field.unchecked;
     report.checked_relative_error = std::max(report.checked_relative_error, field.sensitivity());
+    report.false_alarms = std::max(report.false_alarms, field.false_alarms);
   }
-  if (report.unchecked > 0 && report.unchecked == report.elements) {
+  if (report.false_alarms > 0 || (report.unchecked > 0 && report.unchecked == report.elements)) {
     report.checked_relative_error = report.worst_error_in_bounds = unknown;
   }
 }
@@ -222,12 +226,13 @@ struct Checked {
 };
 
 // Checks the results of a launch: all elements, or a sample with --verify sample. A row that writes only a part of a
-// field is checked completely, because the rest must be untouched.
+// field is checked completely, because the rest must be untouched; so are values of its own.
 Checked check_launch(RowRun& run, Case const& problem_case, Oracle const& oracle,
                      std::vector<WrittenField> const& written, Chain const& chain, RowReport& report,
                      std::vector<Coverage>& seen) {
   Checked checked;
-  bool const counts = std::ranges::any_of(written, [](WrittenField const& one) { return !one.count_field.empty(); });
+  bool const counts =
+      std::ranges::any_of(written, [](WrittenField const& one) { return !one.count_field.empty() || one.own_values; });
   if (oracle.verify.kind == VerifyOptions::Kind::sample && !counts) {
     auto const choose = [&](std::size_t count) { return sample_of(count, oracle.verify.elements, oracle.verify.seed); };
     Oracle sample;
@@ -265,7 +270,8 @@ bool one_right_result(Oracle const& oracle, std::vector<Coverage> const& seen) {
                                return field.compact == nullptr && field.scale.empty() && field.offset.empty() &&
                                       field.bfloat16_scale.empty() && field.bfloat16_offset.empty();
                              }) &&
-         std::ranges::all_of(seen, [](Coverage const& field) { return field.largest_bound == 0; });
+         std::ranges::all_of(seen,
+                             [](Coverage const& field) { return field.largest_bound == 0 && field.false_alarms == 0; });
 }
 
 // Runs and judges a row, on all ranks together. Returns the fault, or nothing.

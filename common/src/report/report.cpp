@@ -147,6 +147,7 @@ report::Json report::row_json(RowReport const& row) {
   json["unchecked_elements"] = row.unchecked;
   json["rounding_steps"] = row.rounding_steps;
   json["checked_relative_error"] = row.checked_relative_error;
+  if (row.false_alarms > 0) json["false_alarm_rate"] = row.false_alarms;
   json["worst_error_in_bounds"] = row.worst_error_in_bounds;
   json["cold"] = row.cold;
   json["warmup_launches"] = row.samples.warmups;
@@ -172,7 +173,9 @@ report::Json report::row_json(RowReport const& row) {
 
 std::string row_line(RowReport const& row) {
   auto const text = [](double value) { return std::isfinite(value) ? shortest_text(value) : "-"; };
-  std::string const checked = row.checked_relative_error == 0 ? "exact" : text(row.checked_relative_error);
+  std::string const checked = row.false_alarms > 0              ? "p<" + text(row.false_alarms)
+                              : row.checked_relative_error == 0 ? "exact"
+                                                                : text(row.checked_relative_error);
   return concat("TESSERA row app=", row.app, " variant=", row.variant, " space=", row.space,
                 " dtype=", name_of(row.dtype), " size=", row.size ? std::to_string(*row.size) : "-",
                 " ranks=", row.ranks.count, " cold=", row.cold ? "true" : "false", " seconds=", text(row.seconds()),

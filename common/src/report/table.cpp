@@ -70,10 +70,12 @@ std::string shapes_text(std::vector<std::pair<std::string, Shape>> const& fields
   return text;
 }
 
-// Returns how closely a row was checked: "exact", or the relative error that would have been detected, in two digits.
-std::string checked(double relative_error) {
-  if (relative_error == 0) return "exact";
-  return std::isfinite(relative_error) ? scientific(relative_error) : "-";
+// Returns how closely a row was checked: "exact", the relative error that would have been detected, in two digits, or
+// "p<1e-06" if statistics judged it.
+std::string checked(RowReport const& row) {
+  if (row.false_alarms > 0) return "p<" + shortest_text(row.false_alarms);
+  if (row.checked_relative_error == 0) return "exact";
+  return std::isfinite(row.checked_relative_error) ? scientific(row.checked_relative_error) : "-";
 }
 
 }  // namespace
@@ -145,6 +147,7 @@ std::string reason_kind(std::string const& reason) {
 void Table::begin_app(App const& app, std::vector<Row const*> const& rows) {
   end_app();
   cases_of_app_ = 0;
+  rate_ = app.info.rate;
   several_spaces_ = std::ranges::any_of(rows, [&](Row const* row) { return row->space != rows.front()->space; });
   variant_width_ = std::string_view("variant").size();
   space_width_ = std::string_view("space").size();
@@ -212,10 +215,12 @@ void Table::add_row(RowReport const& row) {
                      (with_flops_ ? "  " + right(row.flops > 0 ? format_number(row.flops_per_second() / 1e9) : "-", 7) +
                                         "  " + right(percent(row.share_of_roof(), row.roofs), 6)
                                   : "") +
-                     "  " + right(checked(row.checked_relative_error), 7) + "  " +
-                     right(format_number(row.worst_error_in_bounds), 11) + "  ";
+                     "  " + right(checked(row), 7) + "  " + right(format_number(row.worst_error_in_bounds), 11) + "  ";
   std::vector<std::string> notes;
   if (row.cold) notes.emplace_back("cold");
+  if (!rate_.empty() && row.size && std::isfinite(row.seconds())) {
+    notes.push_back(format_number(static_cast<double>(*row.size) / row.seconds() / 1e9) + " G " + rate_ + "/s");
+  }
   if (row.unchecked > 0) notes.push_back(std::to_string(row.unchecked) + " unchecked");
   std::size_t local = 0;
   for (KernelUse const& use : row.kernels) local = std::max(local, use.local_bytes);

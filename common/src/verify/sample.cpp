@@ -70,6 +70,7 @@ ExpectedField gather(ExpectedField const& field, std::vector<Stretch> const& str
                        .exact = field.exact,
                        .grid = field.grid};
   for (auto const bound : expected_bounds) result.*bound = gathered(field.*bound, stretches);
+  if (count_of(stretches) == count_of(field.shape)) result.statistic = field.statistic;
   if (field.narrow != nullptr) {
     for (float const value : gathered(field.narrow.get(), stretches)) result.value.push_back(value);
   }

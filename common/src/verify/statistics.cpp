@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 #include <tessera/core/info.hpp>
 
@@ -166,6 +167,34 @@ double birthday_spacings(std::span<std::uint32_t const> words) {
   double const at_least = count == 0 ? 1 : lower_gamma(count, mean);
   double const at_most = upper_gamma(count + 1, mean);
   return two_sided(at_least, at_most);
+}
+
+double cells(std::span<std::uint64_t const> counts, std::span<double const> probabilities) {
+  double const total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
+  double x = 0;
+  int joined = 0;
+  double found = 0;
+  double expected = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    found += static_cast<double>(counts[i]);
+    expected += total * probabilities[i];
+    double const rest =
+        total * std::accumulate(probabilities.begin() + static_cast<std::ptrdiff_t>(i) + 1, probabilities.end(), 0.0);
+    if (i + 1 < counts.size() && (expected < 16 || rest < 16)) continue;
+    if (expected > 0) x += (found - expected) * (found - expected) / expected;
+    if (expected <= 0 && found > 0) return 0;
+    ++joined;
+    found = expected = 0;
+  }
+  return joined < 2 ? 1 : chi_square(x, joined - 1);
+}
+
+double repeats(std::vector<std::uint64_t> hashes) {
+  std::ranges::sort(hashes);
+  double repeated = 0;
+  for (std::size_t i = 1; i < hashes.size(); ++i) repeated += hashes[i] == hashes[i - 1] ? 1 : 0;
+  auto const n = static_cast<double>(hashes.size());
+  return repeated == 0 ? 1 : lower_gamma(repeated, n * (n - 1) / 2 * 0x1p-64);
 }
 
 double normality(std::vector<double> numbers) {

@@ -59,7 +59,7 @@ template <class T>
 Error error_of(double expected, double scale, double offset, double actual, Tolerance const& tolerance) {
   if constexpr (std::is_integral_v<T>) {
     // An int32 is exact in a double, and so is a count of elements in memory: below 2^53.
-    return {std::abs(actual - expected), 0};
+    return {std::abs(actual - expected), offset};
   } else {
     if (std::isnan(expected)) return {std::isnan(actual) ? 0 : infinity, 0};
     if ((scale == 0 || tolerance.growth == 0) && offset == 0) {
@@ -463,6 +463,7 @@ void Coverage::merge(Coverage const& other) {
   squares += other.squares;
   term_squares += other.term_squares;
   largest = std::max(largest, other.largest);
+  false_alarms = std::max(false_alarms, other.false_alarms);
 }
 
 // If all values are 0 and a bound is not, the quotient is infinite, as it should be.
@@ -523,8 +524,29 @@ Verdict verify(ExpectedField const& expected, HostField const& actual, Chain con
     Verdict verdict = compact  ? compared_with(static_cast<float const*>(nullptr))
                       : narrow ? compared_with(expected.narrow.get())
                                : compared_with(expected.value.data());
-    return with_rest_untouched<T>(std::move(verdict), actual, written);
+    verdict = with_rest_untouched<T>(std::move(verdict), actual, written);
+    if (!verdict.passed || !expected.statistic) return verdict;
+    if (Statistic const found = expected.statistic(actual); !found.fault.empty()) {
+      verdict.passed = false;
+      verdict.message = expected.name + ": " + found.fault;
+    }
+    return verdict;
   });
+}
+
+Verdict verify_own_values(ExpectedField const& expected, HostField const& actual) {
+  std::string const difference = mismatch(expected.name, expected.shape, actual);
+  if (!difference.empty()) return failed(difference);
+  Verdict verdict;
+  if (actual.count() > 0) {
+    if (!expected.of_own_values) return failed(expected.name + ": the reference cannot judge values of the row's own");
+    Statistic const found = expected.of_own_values(actual);
+    if (!found.fault.empty()) return failed(expected.name + ": " + found.fault);
+    verdict.seen.false_alarms = found.false_alarms;
+  }
+  verdict.passed = true;
+  verdict.seen.count = actual.count();
+  return verdict;
 }
 
 Verdict verify_against_file(HostField const& file_expected, ExpectedField const& scale, HostField const& actual,

@@ -767,6 +767,42 @@ TEST(table, lines_up_and_shows_reasons) {
       "    why: because\n");
 }
 
+TEST_F(InDirectory, a_row_judged_by_statistics_says_so) {
+  RowReport row = a_row();
+  row.false_alarms = 1e-6;
+  row.checked_relative_error = row.worst_error_in_bounds = unknown;
+  EXPECT_NE(row_line(row).find(" checked=p<1e-06 "), std::string::npos) << row_line(row);
+  Report report(path("r.json"));
+  (void)report.add_case(a_case());
+  report.add_row(row);
+  report.add_row(a_row());
+  report.flush();
+  json const rows = read(path("r.json"))["rows"];
+  EXPECT_EQ(rows.at(0)["false_alarm_rate"], 1e-6);
+  EXPECT_TRUE(rows.at(0)["checked_relative_error"].is_null());
+  EXPECT_FALSE(rows.at(1).contains("false_alarm_rate"));
+  std::ostringstream out;
+  Table table(out);
+  App app;
+  app.info = {"fake", ""};
+  Row const good{{"good", Level::range, "", true}, "openmp", DType::float32, nullptr};
+  table.begin_app(app, {&good});
+  table.add_row(row);
+  EXPECT_NE(out.str().find("  p<1e-06  "), std::string::npos) << out.str();
+}
+
+// 4096 elements in 2.5 us.
+TEST_F(InDirectory, tables_show_a_rate_if_the_mini_app_names_it) {
+  std::ostringstream out;
+  Table table(out);
+  App app;
+  app.info = {.name = "fake", .summary = "", .rate = "points"};
+  Row const good{{"good", Level::range, "", true}, "openmp", DType::float32, nullptr};
+  table.begin_app(app, {&good});
+  table.add_row(a_row());
+  EXPECT_NE(out.str().find("1.64 G points/s"), std::string::npos) << out.str();
+}
+
 // A row of 2.5 us.
 TEST_F(InDirectory, overlap_of_parts) {
   RowReport row = a_row();

@@ -187,6 +187,41 @@ TEST(BrokenGenerators, NotANumber) {
   EXPECT_EQ(normality(numbers), 0);
 }
 
+// A die, and the same die loaded by one part in fifty.
+TEST(Statistics, CellsOfADie) {
+  Words const own = words<Philox>(words_of_battery, 42);
+  std::vector<double> const fair(6, 1.0 / 6);
+  std::vector<std::uint64_t> counts(6);
+  for (std::uint32_t const word : own) ++counts[std::uint64_t{word} * 6 >> 32];
+  EXPECT_GT(cells(counts, fair), 1e-6);
+  std::vector<std::uint64_t> loaded = counts;
+  loaded[5] += loaded[0] / 10;
+  loaded[0] -= loaded[0] / 10;
+  EXPECT_LT(cells(loaded, fair), 1e-6);
+  // A number that cannot occur, in a cell of its own or joined with rare ones.
+  counts.push_back(1);
+  EXPECT_EQ(cells(counts, std::vector<double>{1. / 6, 1. / 6, 1. / 6, 1. / 6, 1. / 6, 1. / 6, 0}), 1);
+}
+TEST(Statistics, CellsJoinRareNumbers) {
+  // Half of all numbers are 0, the others fall into cells that expect one number each.
+  std::size_t const rare = 1000;
+  std::vector<double> probabilities(rare + 1, 0.5 / static_cast<double>(rare));
+  probabilities[0] = 0.5;
+  std::vector<std::uint64_t> counts(rare + 1, 1);
+  counts[0] = rare;
+  EXPECT_LT(cells(counts, probabilities), 1e-6);  // far too even
+  for (std::size_t i = 0; i < rare; ++i) counts[i + 1] = 0;
+  for (std::uint32_t const word : words<Philox>(rare, 42)) ++counts[1 + word % rare];
+  EXPECT_GT(cells(counts, probabilities), 1e-6);
+}
+TEST(Statistics, HashesRepeatSeldom) {
+  std::vector<std::uint64_t> hashes;
+  for (std::uint64_t i = 0; i < 100000; ++i) hashes.push_back(i * 0x9E3779B97F4A7C15ULL);
+  EXPECT_EQ(repeats(hashes), 1);
+  hashes[7] = hashes[90000];
+  EXPECT_LT(repeats(hashes), 1e-9);
+}
+
 // Tables of chi-square.
 TEST(Statistics, TailsOfChiSquare) {
   EXPECT_NEAR(chi_square_tail(3.841458820694124, 1), 0.05, 1e-12);

@@ -789,6 +789,18 @@ TEST(VerifyInt32, ScaleAndStepsAllowNothing) {
   EXPECT_TRUE(passes_against_file<std::int32_t>(1000, 1e9, 1000, 1e9));
 }
 
+TEST(VerifyInt64, AnOffsetIsAllowed) {
+  ExpectedField expected = reference(std::vector<double>{1e12, 5});
+  expected.offset = {3, 0};
+  auto const actual = [](std::int64_t first, std::int64_t second) { return field<std::int64_t>({first, second}); };
+  std::int64_t const value = 1000000000000;
+  EXPECT_TRUE(verify(expected, actual(value + 3, 5), exact).passed);
+  EXPECT_TRUE(verify(expected, actual(value - 3, 5), 100).passed);
+  EXPECT_FALSE(verify(expected, actual(value + 4, 5), 100).passed);
+  EXPECT_FALSE(verify(expected, actual(value, 6), 100).passed);
+  EXPECT_EQ(verify(expected, actual(value, 5), exact).seen.largest_bound, 3);
+}
+
 TEST(VerifyInt32, AReferenceThatIsNoInt32IsNeverRight) {
   for (double const value : {0.5, 2147483648.0, -2147483649.0, infinity, -infinity, not_a_number}) {
     for (std::int32_t const actual :
@@ -819,6 +831,38 @@ TYPED_TEST(Verify, SameBits) {
   HostField const empty{"out", tessera::dtype_of<TypeParam>, {0}, nullptr};
   EXPECT_TRUE(same_bits(empty, empty));
   EXPECT_FALSE(same_bits(a, {"out", tessera::dtype_of<TypeParam>, {3}, nullptr}));
+}
+
+// Accepts fields whose elements add up to 10.
+tessera::Statistic adds_up_to_ten(HostField const& actual) {
+  auto const* const data = static_cast<float const*>(actual.data.get());
+  bool const right = std::accumulate(data, data + actual.count(), 0.0F) == 10.0F;
+  return {.fault = right ? "" : "no ten", .false_alarms = 1e-6};
+}
+TEST(Statistic, judges_values_that_no_reference_knows) {
+  ExpectedField expected = reference(std::vector<double>{1, 2});
+  expected.of_own_values = adds_up_to_ten;
+  Verdict const right = verify_own_values(expected, field<float>({4, 6}));
+  EXPECT_TRUE(right.passed) << right.message;
+  EXPECT_EQ(right.seen.false_alarms, 1e-6);
+  EXPECT_EQ(weakness_of(right.seen, expected, 2), "");
+  EXPECT_EQ(verify_own_values(expected, field<float>({4, 5})).message, "out: no ten");
+  EXPECT_FALSE(verify_own_values(expected, field<float>({4, 6, 0})).passed);  // another shape
+  expected.of_own_values = {};
+  EXPECT_FALSE(verify_own_values(expected, field<float>({4, 6})).passed);
+  EXPECT_TRUE(verify_own_values(reference(std::vector<double>{}), field<float>({})).passed);
+}
+TEST(Statistic, is_added_to_the_comparison) {
+  ExpectedField expected = reference(std::vector<double>{1, 2});
+  expected.statistic = adds_up_to_ten;
+  EXPECT_EQ(verify(expected, field<float>({1, 2}), exact).message, "out: no ten");
+  EXPECT_FALSE(verify(expected, field<float>({4, 6}), exact).passed);
+  expected.value = {4, 6};
+  Verdict const right = verify(expected, field<float>({4, 6}), exact);
+  EXPECT_TRUE(right.passed);
+  EXPECT_EQ(right.seen.false_alarms, 0);  // the values were compared
+  EXPECT_FALSE(static_cast<bool>(gather(expected, {{0, 1}}).statistic));
+  EXPECT_TRUE(static_cast<bool>(gather(expected, {{0, 2}}).statistic));
 }
 
 TEST(SameBits, TellsZerosApartAndDtypes) {

@@ -118,6 +118,7 @@ struct AppInfo {
   std::string_view summary;     ///< one line: the formula
   bool measures_roofs = false;  ///< its rows are roofs, and may be compared with rows of another device
   Traffic traffic = {};         ///< of its variant `distributed`
+  std::string_view rate = {};   ///< what --size counts, if tables should show how many are done per second: "points"
 };
 
 /// Returns the shortest text that reads back as the same number: "1000", "0.5", "1e+39".

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -159,6 +160,12 @@ struct CompactElement {
   std::uint32_t bounds;
 };
 
+/// A verdict on a field as a whole, for properties that no element has: the statistics of random numbers.
+struct Statistic {
+  std::string fault = {};   ///< why the field is wrong; empty if it was not rejected
+  double false_alarms = 0;  ///< at most the probability that a right field is rejected
+};
+
 /// The reference of one output field: for each element the value in a wide type and the scale of its error.
 ///
 /// The allowed error of element i is `steps * unit_roundoff * scale[i] + offset[i]` (plus the smallest denormal per
@@ -209,6 +216,10 @@ struct ExpectedField {
   /// A power of two that divides all terms: no nonzero partial sum is nearer to 0. 0: unknown; infinity: all terms are
   /// 0, or there are none. If it is at least the smallest normal number, no partial sum can be flushed to 0.
   double grid = 0;
+  /// Judges the whole field besides the comparison of its elements.
+  std::function<Statistic(HostField const&)> statistic = {};
+  /// Judges the field instead, for a row with values of its own (WrittenField::own_values).
+  std::function<Statistic(HostField const&)> of_own_values = {};
 };
 
 /// The bounds of an ExpectedField in the order of its members: each has a number for every element, or is empty.

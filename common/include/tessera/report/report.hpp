@@ -99,6 +99,9 @@ struct RowReport {
   /// The largest bound divided by the root mean square of its field: a larger relative error is detected for certain. 0
   /// if all elements had to be exact; unknown if none was compared.
   double checked_relative_error = unknown;
+  /// Not 0 if no element was compared, because the row draws its own values: the probability that the statistical tests
+  /// reject right values.
+  double false_alarms = 0;
   std::size_t elements = 0;   ///< of the output, verified twice: after the first and after the last launch
   std::size_t unchecked = 0;  ///< elements that the reference says nothing about
   std::string note;
@@ -185,7 +188,7 @@ struct SpaceReport {
 /// Returns a row as `--lines` prints it, for scripts. The names and their order are fixed: "TESSERA row app=map
 /// variant=range space=openmp dtype=float size=1024 ranks=1 seconds=1.5e-06 bytes_per_second=5.5e+09 share_of_roof=0.25
 /// checked=exact status=passed noisy=false". Unknown values, and the size of a case from a file, are "-". `checked` is
-/// "exact" or a relative error.
+/// "exact", a relative error, or "p<1e-06": judged by statistical tests with that false-alarm rate.
 [[nodiscard]] std::string row_line(RowReport const& row);
 
 /// Names and values; booleans read "true" and "false".

@@ -71,6 +71,7 @@ class Table {
   std::size_t space_width_ = 0;
   bool with_flops_ = false;
   bool heading_printed_ = false;
+  std::string rate_;  ///< AppInfo::rate
   bool several_spaces_ = false;
   std::size_t case_ = 0;          // starting at 1
   std::size_t cases_of_app_ = 0;  // cases that have begun

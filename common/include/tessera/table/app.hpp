@@ -27,7 +27,14 @@ struct WrittenField {
   std::string count_field = {};
   /// On several ranks: the position of the rank's first element of `field` among the counted elements.
   std::size_t first = 0;
+  /// The row draws values of its own, which no reference knows: the field is judged by ExpectedField::of_own_values.
+  bool own_values = false;
 };
+
+/// Returns true if a row that writes these fields draws its own values for `field`.
+[[nodiscard]] inline bool has_own_values(std::vector<WrittenField> const& written, std::string const& field) {
+  return std::ranges::any_of(written, [&](WrittenField const& one) { return one.field == field && one.own_values; });
+}
 
 /// Returns how many elements of its part of `field` a row writes: all_elements if it writes the whole field, nothing if
 /// it does not write the field. `written` is RowRun::outputs(). Throws std::runtime_error if the reference has no such
@@ -209,6 +216,10 @@ struct App {
   /// Throws UserError if values in a source are no input, such as offsets that fall; only if the Problem has
   /// `check_source`.
   void (*check_source)(FieldSource const&) = nullptr;
+  /// Passes the bytes of a stream of `count` numbers to `take`, piece by piece, until it returns false: for --raw.
+  /// Throws UserError if the parameters do not suit. nullptr: the mini-app has no such stream.
+  using TakeBytes = std::function<bool(unsigned char const* bytes, std::size_t count)>;
+  void (*raw_bytes)(ParameterMap const&, TakeBytes const& take) = nullptr;
   bool has_short_floats = false;   ///< has rows in half and bfloat16, in a build with these dtypes
   bool has_more_integers = false;  ///< has rows in int64, uint32 and uint64, in a build with int32
   bool distributed = false;        ///< has variants of level `ranks`: its fields are split over the ranks

@@ -40,6 +40,11 @@ struct RandomTest {
 [[nodiscard]] double birthday_spacings(std::span<std::uint32_t const> words);
 /// Whether two sequences are independent: each bit of the one equals the bit of the other in half of the words.
 [[nodiscard]] double correlation(std::span<std::uint32_t const> a, std::span<std::uint32_t const> b);
+/// Whether counts of independent numbers agree with the probabilities of their cells, which must add up to 1. Cells
+/// with an expected count below 16 are joined with the next. 1 if fewer than two cells remain.
+[[nodiscard]] double cells(std::span<std::uint64_t const> counts, std::span<double const> probabilities);
+/// Whether independent hashes of 64 bits repeat as seldom as they should.
+[[nodiscard]] double repeats(std::vector<std::uint64_t> hashes);
 /// Whether numbers have the normal distribution of mean 0 and variance 1: Kolmogorov-Smirnov.
 [[nodiscard]] double normality(std::vector<double> numbers);
 

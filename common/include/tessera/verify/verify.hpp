@@ -55,8 +55,9 @@
 /// else grows. If the field's terms lie on a grid of normal numbers (`ExpectedField::grid`), no sum is denormal, and
 /// nothing is added.
 ///
-/// - Exact comparison (integers; or no offset, and scale empty or 0 or no rounding_steps): `actual` must equal v
-///   rounded to the dtype once; +0 equals -0. If a sum of several terms is rounded this way
+/// - An integer may differ by o, and by nothing else: sums of values that were rounded to integers.
+/// - Exact comparison (integers without an offset; or no offset, and scale empty or 0 or no rounding_steps): `actual`
+///   must equal v rounded to the dtype once; +0 equals -0. If a sum of several terms is rounded this way
 ///   (`ExpectedField::rounded_sums`), an error below half an ulp cannot be detected: the verdict's sensitivity accounts
 ///   for it.
 /// - NaN requires NaN, an infinity requires the same infinity.
@@ -103,6 +104,7 @@ struct Coverage {
   double squares = 0;                                            ///< sum of the squares of their values
   double term_squares = 0;                                       ///< sum of the squares of their terms' magnitudes
   double largest = 0;                                            ///< largest of their values
+  double false_alarms = 0;  ///< not 0: the elements were not compared, but judged by a Statistic
 
   /// Adds the coverage of further elements.
   void merge(Coverage const& other);
@@ -146,9 +148,13 @@ inline constexpr std::size_t all_elements = std::numeric_limits<std::size_t>::ma
 
 /// Compares `actual` with the reference. A different name, shape or size gives a failed verdict with a message. A row
 /// may write only the first `written` elements of a field: these are compared, and the others must still contain
-/// `poison_value`.
+/// `poison_value`. If all are right, the reference's Statistic judges the field, if it has one.
 [[nodiscard]] Verdict verify(ExpectedField const& expected, HostField const& actual, Chain const& chain,
                              std::size_t written = all_elements);
+
+/// Judges the values of a row that no reference knows, by ExpectedField::of_own_values. A field without elements
+/// passes.
+[[nodiscard]] Verdict verify_own_values(ExpectedField const& expected, HostField const& actual);
 
 /// Compares `actual` with values from a file, which were rounded to the dtype when they were stored: the bound grows by
 /// half an ulp. Only the bounds in `scale` are used. Only the first `written` elements are compared; the others are not
