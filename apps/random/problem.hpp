@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -23,6 +24,9 @@ namespace tessera::random {
 
 enum class Generator : std::uint8_t { philox, threefry };
 enum class Distribution : std::uint8_t { bits, uniform, uniform_positive, normal, integers };
+
+/// The fewest numbers of a pool that statistics can judge (drawn_numbers.hpp).
+inline constexpr std::size_t fewest_drawn = std::size_t{1} << 14;
 
 struct Parameters {
   std::uint64_t count = 0;
@@ -114,6 +118,11 @@ struct Random {
 
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+
+  /// The bits of elements offset to offset + count - 1 as little-endian words of 32 bits, without end if the count is
+  /// the largest. Throws UserError if another distribution than bits, or its equal uniform, is asked for.
+  static void raw_bytes(Parameters const& parameters,
+                        std::function<bool(unsigned char const*, std::size_t)> const& take);
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

@@ -304,6 +304,13 @@ std::vector<OptionEntry> option_table(Command const& command, Options& options) 
         "on several ranks: report each row's efficiency against this report (--json) of one rank, by the same variant "
         "or else the fastest",
         path(options.baseline)}});
+  if (app != nullptr && app->raw_bytes != nullptr) {
+    add("results",
+        {{"--raw", "",
+          "write the bits of --size words as little-endian bytes to stdout, and nothing else; without --size "
+          "endless, until the reader closes the pipe",
+          to(options.raw)}});
+  }
   add("results",
       {{"--save-machine", "FILE", "write the roofs that this run measured, for --machine", path(options.save_machine)},
        {"--strict", "", "also exit with 1 if a row is weak: its error bound is too loose to detect a lost tile",

@@ -161,6 +161,22 @@ void refuse_conflicts(Command const& command, Given const& given) {
   }
 }
 
+// --raw runs no row, so only options that choose the words make sense beside it.
+void check_raw(Command const& command, Given const& given, Options const& options) {
+  for (auto const& [name, values] : given) {
+    auto const is_own = [&](ParameterSpec const& spec) {
+      return spec.given_by == GivenBy::option && "--" + spec.name == name;
+    };
+    if (name == "--raw" || name == "--size" || name == "--seed") continue;
+    if (std::ranges::any_of(command.apps.front()->parameters, is_own)) continue;
+    throw UserError("conflicting options: --raw with " + name + " (nothing runs; only bytes are written); leave out " +
+                    name);
+  }
+  if (options.sizes.size() > 1) {
+    throw UserError("conflicting options: --raw with several sizes (it writes one stream); give one size");
+  }
+}
+
 // Expands the sweep: each of its cases with every combination of the other options' values.
 void expand_sweep(Command const& command, Given const& given, Options& options) {
   std::vector<Sweep> const known = sweeps_of(command.apps.front()->info.name);
@@ -285,6 +301,10 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
     auto const values = given.find(entry.name);
     if (values == given.end()) continue;
     for (std::string const& text : values->second) entry.set(entry.name, text);
+  }
+  if (options.raw) {
+    check_raw(command, given, options);
+    return options;
   }
   if (options.sizes.empty() && !options.from_files()) options.sizes = {default_size};
   if (!options.sweep.empty()) expand_sweep(command, given, options);

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -12,6 +15,7 @@
 #include <system_error>
 
 #include <tessera/cli/nearest.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/driver/run.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/report/report.hpp>
@@ -81,6 +85,38 @@ void meet(std::exception_ptr const& mistake, Task const& task, std::optional<Qui
   ranks::check_same(ranks::world(), task.facts);
 }
 
+// Writes to stdout past all buffers. Returns 0, or the number of the error.
+int write_all(unsigned char const* bytes, std::size_t count) {
+  while (count > 0) {
+    ssize_t const written = ::write(STDOUT_FILENO, bytes, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes += written;
+    count -= static_cast<std::size_t>(written);
+  }
+  return 0;
+}
+
+// --raw: a reader such as head ends the stream by closing the pipe, which is no error.
+int write_raw(std::string const& program, App const& app, Options const& options) {
+  std::size_t const endless = std::size_t{1} << 50;
+  ParameterMap given = options.parameters.front();
+  for (ParameterSpec const& spec : app.parameters) given.try_emplace(spec.name, spec.default_value);
+  ParameterMap const parameters = given_by_run(
+      app.parameters, given, options.sizes.empty() ? endless : options.sizes[0], options.seed, DType::int32);
+  app.check_parameters(parameters);
+  int error = 0;
+  auto const before = std::signal(SIGPIPE, SIG_IGN);
+  app.raw_bytes(parameters, [&](unsigned char const* bytes, std::size_t count) {
+    error = write_all(bytes, count);
+    return error == 0;
+  });
+  (void)std::signal(SIGPIPE, before);
+  if (error == 0 || error == EPIPE) return 0;
+  std::cerr << program << ": cannot write to stdout (" << std::strerror(error) << "); send it elsewhere" << std::endl;
+  return 1;
+}
+
 }  // namespace
 
 Task task_of_text(std::string const& asked, std::function<std::string()> const& text) {
@@ -97,6 +133,11 @@ Task task_of(Command const& command, std::vector<std::string> const& arguments) 
     return task_of_text(command.program + " --version", [command] { return version_text(command.program); });
   }
   if (options.list) return task_of_text(command.program + " --list", [command] { return list_text(command.apps); });
+  if (options.raw) {
+    ranks::check_alone("--raw writes one stream of bytes", "start it as one process");
+    return {{{"what to do", command.program + " --raw"}},
+            [command, options] { return write_raw(command.program, *command.apps.front(), options); }};
+  }
   Task task;
   task.on_ranks = true;
   task.facts = {{"what to do", command.program}};

@@ -62,6 +62,7 @@ struct Options {
   std::string transport = "auto";  ///< --transport: auto, staged, device or nccl
   bool share_gpus = false;         ///< --share-gpus: allow several ranks per GPU
   bool strict = false;             ///< --strict: a weak row makes the exit code 1
+  bool raw = false;                ///< --raw
   bool list = false;
   bool help = false;
   bool version = false;

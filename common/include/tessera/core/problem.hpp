@@ -92,6 +92,8 @@ concept Fields = requires(F& fields) {
 ///   output.
 /// - `bfloat16_bounds`, optional: true if the reference has bounds for factors rounded to bfloat16. It is then not
 ///   compact.
+/// - `raw_bytes(parameters, take)`, optional: passes the bytes of a stream to `take` until it returns false, for --raw
+///   (App::raw_bytes).
 /// - `reference<T>(input)`: the serial oracle. It gives each element's value and the scale of its error; ExpectedField
 ///   (core/types.hpp) says what a scale of 0 or infinity means.
 template <class P, class T>

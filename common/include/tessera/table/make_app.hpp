@@ -705,6 +705,11 @@ template <class Problem>
   }
   app.refers_to_parts = detail::RefersToParts<Problem> || detail::RowsApart<Problem>;
   app.data = data_kinds_of<Problem>();
+  if constexpr (requires { &Problem::raw_bytes; }) {
+    app.raw_bytes = [](ParameterMap const& map, App::TakeBytes const& take) {
+      Problem::raw_bytes(typed_parameters<typename Problem::Parameters>(map), take);
+    };
+  }
   app.generate_data = [](DType dtype, std::size_t size, std::uint64_t seed, DataKind data, ParameterMap const& map) {
     return detail::with_dtype<Problem>(dtype,
                                        [&]<class T>() { return detail::generate<Problem, T>(size, seed, data, map); });
