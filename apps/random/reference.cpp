@@ -1,5 +1,5 @@
 /// \file
-/// The serial oracle of random: the round functions as the paper has them, one element at a time, and the mapping of
+/// The serial oracle of random: one element at a time, from the words of verify/random_words.hpp, and the mapping of
 /// words to elements as collective/random.hpp documents it. It shares no code with the variants.
 ///
 /// Error bounds. Bits, integers and uniform numbers are exact. A normal number is r cos(a) or r sin(a), computed here
@@ -14,76 +14,24 @@
 #include <utility>
 #include <vector>
 
+#include "drawn_numbers.hpp"
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
 #include <tessera/table/references.hpp>
 #include <tessera/verify/joined.hpp>
+#include <tessera/verify/random_words.hpp>
 
 namespace tessera::random {
 
 namespace {
 
-using Words32 = std::array<std::uint32_t, 4>;
-using Words64 = std::array<std::uint64_t, 4>;
-
-Words32 philox(Words32 counter, std::uint64_t key) {
-  auto low = static_cast<std::uint32_t>(key);
-  auto high = static_cast<std::uint32_t>(key >> 32);
-  for (int round = 1; round <= 10; ++round) {
-    std::uint64_t const a = counter[0] * 0xD2511F53ULL;
-    std::uint64_t const b = counter[2] * 0xCD9E8D57ULL;
-    Words32 next{};
-    next[0] = counter[1] ^ low ^ static_cast<std::uint32_t>(b >> 32);
-    next[1] = static_cast<std::uint32_t>(b);
-    next[2] = counter[3] ^ high ^ static_cast<std::uint32_t>(a >> 32);
-    next[3] = static_cast<std::uint32_t>(a);
-    counter = next;
-    low += 0x9E3779B9U;   // the golden ratio
-    high += 0xBB67AE85U;  // the root of 3, less 1
-  }
-  return counter;
-}
-
-void mix(std::uint64_t& a, std::uint64_t& b, int bits) {
-  a += b;
-  b = (b << bits | b >> (64 - bits)) ^ a;
-}
-
-Words64 threefry(Words64 x, Words64 const& key) {
-  std::array<std::uint64_t, 5> keys{};
-  keys[4] = 0x1BD11BDAA9FC1A22ULL;
-  for (std::size_t k = 0; k < 4; ++k) {
-    keys[k] = key[k];
-    keys[4] ^= key[k];
-  }
-  for (std::size_t subkey = 0;; ++subkey) {
-    for (std::size_t k = 0; k < 4; ++k) x[k] += keys[(subkey + k) % 5];
-    x[3] += subkey;
-    if (subkey == 5) return x;
-    bool const even = subkey % 2 == 0;
-    mix(x[0], x[1], even ? 14 : 25);
-    mix(x[2], x[3], even ? 16 : 33);
-    mix(x[0], x[3], even ? 52 : 46);
-    mix(x[2], x[1], even ? 57 : 12);
-    mix(x[0], x[1], even ? 23 : 58);
-    mix(x[2], x[3], even ? 40 : 22);
-    mix(x[0], x[3], even ? 5 : 32);
-    mix(x[2], x[1], even ? 37 : 32);
-  }
-}
-
 class Oracle {
  public:
-  explicit Oracle(Parameters const& parameters) : of_(parameters) {}
+  explicit Oracle(Parameters const& parameters)
+      : of_(parameters), words_(parameters.generator == Generator::philox, parameters.seed, parameters.stream) {}
 
-  [[nodiscard]] std::uint32_t bits32(std::uint64_t i, std::uint32_t number) const {
-    return of_.generator == Generator::philox ? word32(i, number) : static_cast<std::uint32_t>(word64(i, number));
-  }
-  [[nodiscard]] std::uint64_t bits64(std::uint64_t i, std::uint32_t number) const {
-    if (of_.generator == Generator::threefry) return word64(i, number);
-    return word32(i, 2 * number) + (std::uint64_t{word32(i, 2 * number + 1)} << 32);
-  }
+  [[nodiscard]] std::uint32_t bits32(std::uint64_t i, std::uint32_t number) const { return words_.bits32(i, number); }
 
   [[nodiscard]] std::int32_t integer(std::uint64_t i) const {
     auto const range = static_cast<std::uint64_t>(of_.hi - of_.lo);
@@ -99,20 +47,12 @@ class Oracle {
   // The integer of 24 or 53 bits of which a uniform number is a fraction.
   template <class T>
   [[nodiscard]] std::uint64_t digits(std::uint64_t i) const {
-    return std::is_same_v<T, double> ? bits64(i, 0) / 2048 : bits32(i, 0) / 256;
+    return std::is_same_v<T, double> ? words_.bits64(i, 0) / 2048 : bits32(i, 0) / 256;
   }
 
  private:
-  [[nodiscard]] std::uint32_t word32(std::uint64_t i, std::uint32_t word) const {
-    std::uint64_t const counter = i / 4;
-    return philox({static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), of_.stream, word},
-                  of_.seed)[i % 4];
-  }
-  [[nodiscard]] std::uint64_t word64(std::uint64_t i, std::uint32_t word) const {
-    return threefry({i / 4, of_.stream, word, 0}, {of_.seed, 0, 0, 0})[i % 4];
-  }
-
   Parameters const& of_;
+  verify::RandomWords words_;
 };
 
 template <class T>
@@ -149,10 +89,18 @@ ExpectedField elements(Parameters const& parameters, ranks::Block rows) {
 // All host cores compute the elements, each a part.
 template <class T>
 std::vector<ExpectedField> rows_of(Parameters const& parameters, ranks::Block rows) {
-  if (rows.size() == 0) return list_of(elements<T>(parameters, rows));
-  return joined_reference({{"out", dtype_of<T>, {rows.size()}, nullptr}}, part_elements(), [&](ranks::Block some) {
-    return list_of(elements<T>(parameters, {rows.begin + some.begin, rows.begin + some.end}));
-  });
+  std::vector<ExpectedField> fields;
+  if (rows.size() == 0) {
+    fields = list_of(elements<T>(parameters, rows));
+  } else {
+    fields = joined_reference({{"out", dtype_of<T>, {rows.size()}, nullptr}}, part_elements(), [&](ranks::Block some) {
+      return list_of(elements<T>(parameters, {rows.begin + some.begin, rows.begin + some.end}));
+    });
+  }
+  fields.front().of_own_values = [parameters](HostField const& out) {
+    return DrawnNumbers<T>(parameters, static_cast<T const*>(out.data.get()), out.count()).judge();
+  };
+  return fields;
 }
 
 }  // namespace

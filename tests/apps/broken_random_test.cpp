@@ -2,10 +2,15 @@
 
 #include "broken_rows.hpp"
 
+#include <Kokkos_Random.hpp>
+
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <tessera/kernels/random.hpp>
 
+#include "../../apps/random/pool.hpp"
 #include "../../apps/random/problem.hpp"
 
 namespace tessera::random {
@@ -168,6 +173,157 @@ TEST(BrokenRandom, NoRejection) {
   expect_distribution_caught(
       NoRejection{},
       {{"distribution", std::string("integers")}, {"lo", std::int64_t{-1} << 31}, {"hi", std::int64_t{1}}});
+}
+
+// Values of a pool's kind: no reference knows them, and statistics must find the mistake.
+enum class PoolMistake {
+  none,
+  shared_state,        // eight threads begin with the same state
+  state_of_the_index,  // each number is the first of a state that is the index
+  skewed,              // one number of 32 comes from the lower half
+  modulo,              // integers by a remainder
+  wide_normals,        // a standard deviation of 1.02
+  above_the_range,     // one number is hi, or above 1
+  tile_not_written,
+  tile_twice
+};
+
+template <class T, PoolMistake mistake>
+struct DrawInRuns {
+  using Generator = Kokkos::Random_XorShift64<Kokkos::DefaultHostExecutionSpace>;
+  Distribution distribution;
+  std::int64_t lo;
+  std::int64_t hi;
+  T* out;
+  std::size_t n;
+  static constexpr std::size_t runs = 64;
+
+  KOKKOS_FUNCTION void operator()(std::size_t run) const {
+    std::size_t const length = (n + runs - 1) / runs;
+    // States far apart, as a pool makes them.
+    std::uint64_t const own = mistake == PoolMistake::shared_state ? run / 8 : run;
+    Generator generator((own + 1) * 0x9E3779B97F4A7C15ULL);
+    for (std::size_t i = run * length; i < (run + 1) * length && i < n; ++i) {
+      bool const late = i / 256 == n / 256 - 1;
+      if (mistake == PoolMistake::tile_not_written && late) continue;
+      if constexpr (mistake == PoolMistake::state_of_the_index) {
+        Generator of_index(i + 1);
+        out[i] = draw(of_index, i);
+      } else {
+        out[i] = mistake == PoolMistake::tile_twice && late ? out[i - 256] : draw(generator, i);
+      }
+    }
+  }
+
+  [[nodiscard]] KOKKOS_FUNCTION T draw(Generator& generator, std::size_t i) const {
+    bool const above = mistake == PoolMistake::above_the_range && i == n - 2;
+    if constexpr (std::is_integral_v<T>) {
+      bool const halved = mistake == PoolMistake::skewed && i % 32 == 0;
+      if (distribution != Distribution::integers) return static_cast<T>(generator.urand() >> (halved ? 1 : 0));
+      auto const range = static_cast<std::uint64_t>(hi - lo);
+      if (above) return static_cast<T>(hi);
+      if (mistake == PoolMistake::modulo) {
+        return static_cast<T>(lo + static_cast<std::int64_t>(generator.urand() % range));
+      }
+      return static_cast<T>(generator.rand64(lo, hi));
+    } else if (distribution == Distribution::normal) {
+      return static_cast<T>(generator.normal(0, mistake == PoolMistake::wide_normals ? 1.02 : 1));
+    } else {
+      T const u = static_cast<T>(generator.drand());
+      if (above) return 1 + u;
+      return mistake == PoolMistake::skewed && i % 32 == 0 ? u / 2 : u;
+    }
+  }
+};
+
+template <PoolMistake mistake>
+struct OwnValues {
+  [[nodiscard]] static std::vector<WrittenField> outputs() { return {{.field = "out", .own_values = true}}; }
+  template <ExecutionSpace Exec, class T>
+  void operator()(Exec const& exec, InputOn<Random, Exec, T> const& in, OutputOn<Random, Exec, T> const& out) const {
+    Parameters const& of = in.parameters;
+    Kokkos::parallel_for("tessera::tests::broken_pool", over(exec, DrawInRuns<T, mistake>::runs),
+                         DrawInRuns<T, mistake>{of.distribution, of.lo, of.hi, out.out.data(), out.out.extent(0)});
+  }
+};
+
+// Expects the rows of OwnValues in dtypes that have the distribution to be rejected, or to pass without a mistake.
+template <PoolMistake mistake>
+void expect_statistics(std::string const& distribution, std::string const& message,
+                       std::size_t size = std::size_t{1} << 22, std::int64_t hi = 6) {
+  App const app = testing::app_with({testing::rows_of<Random>(OwnValues<mistake>{})});
+  for (Row const& row : app.rows) {
+    bool const of_words = row.dtype == DType::int32 && distribution == "uniform";  // all words are in their range
+    if (!testing::is_wanted(row) || (of_words && mistake == PoolMistake::above_the_range)) continue;
+    ParameterMap const map = testing::with_defaults(app, {{"distribution", distribution}, {"hi", hi}});
+    std::unique_ptr<Case> problem_case;
+    try {
+      problem_case = app.generate(row.dtype, size, 1, map);
+    } catch (UserError const&) {  // the dtype does not have the distribution
+      continue;
+    }
+    std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
+    if (mistake == PoolMistake::none) {
+      EXPECT_EQ(outcome, "") << testing::name_of(app, row) << " " << distribution;
+    } else {
+      EXPECT_TRUE(testing::is_wrong_result(outcome) && outcome.find(message) != std::string::npos)
+          << testing::name_of(app, row) << " " << distribution << ": " << (outcome.empty() ? "passed" : outcome);
+    }
+  }
+}
+
+TEST(BrokenPool, IsRightWithoutAMistake) {
+  for (std::string const distribution : {"uniform", "normal", "integers"}) {
+    expect_statistics<PoolMistake::none>(distribution, "");
+  }
+  expect_statistics<PoolMistake::none>("uniform", "", std::size_t{1} << 24);
+  expect_statistics<PoolMistake::none>("integers", "", 100003, 1);  // one integer: nothing is random
+  expect_statistics<PoolMistake::none>("integers", "", 100003, 1000000);
+}
+TEST(BrokenPool, SharedState) {
+  for (std::string const distribution : {"uniform", "normal", "integers"}) {
+    expect_statistics<PoolMistake::shared_state>(distribution, "repeated groups");
+  }
+}
+TEST(BrokenPool, StateOfTheIndex) { expect_statistics<PoolMistake::state_of_the_index>("uniform", "not random"); }
+TEST(BrokenPool, Skewed) { expect_statistics<PoolMistake::skewed>("uniform", "frequency"); }
+TEST(BrokenPool, Modulo) {
+  expect_statistics<PoolMistake::modulo>("integers", "frequency", std::size_t{1} << 20, std::int64_t{3} << 29);
+}
+TEST(BrokenPool, WideNormals) { expect_statistics<PoolMistake::wide_normals>("normal", "frequency"); }
+TEST(BrokenPool, AboveTheRange) {
+  expect_statistics<PoolMistake::above_the_range>("uniform", "outside of the distribution's range");
+  expect_statistics<PoolMistake::above_the_range>("integers", "outside of the distribution's range");
+}
+TEST(BrokenPool, TileNotWritten) {
+  // Poison is no number of float, and the same word 256 times in int32.
+  expect_statistics<PoolMistake::tile_not_written>("uniform", "", std::size_t{1} << 24);
+  expect_statistics<PoolMistake::tile_not_written>("integers", "range", std::size_t{1} << 24);
+}
+TEST(BrokenPool, TileTwice) {
+  expect_statistics<PoolMistake::tile_twice>("uniform", "repeated groups", std::size_t{1} << 24);
+}
+
+// On a host each thread has its own state, so that the first call follows from the seed and the number of threads. The
+// states go on from call to call.
+TEST(Pool, OnAHostFollowsFromItsSeed) {
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  using Pool = Kokkos::Random_XorShift1024_Pool<Exec>;
+  std::size_t const n = fewest_drawn;
+  auto const numbers = [&](std::uint64_t seed, int calls) {
+    Exec const exec;
+    Array<float*, Exec::memory_space> const out("out", n);
+    Parameters parameters;
+    parameters.count = n;
+    parameters.seed = seed;
+    PoolPlan<Exec, float, Pool> const plan(parameters, "tessera::tests::pool");
+    for (int call = 0; call < calls; ++call) plan(exec, out);
+    exec.fence();
+    return std::vector<float>(out.data(), out.data() + n);
+  };
+  EXPECT_EQ(numbers(42, 1), numbers(42, 1));
+  EXPECT_NE(numbers(42, 1), numbers(43, 1));
+  EXPECT_NE(numbers(42, 1), numbers(42, 2));
 }
 
 }  // namespace
