@@ -109,6 +109,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "map_3d",
         "matmul",
         "memory_access",
+        "monte_carlo",
         "moving_average",
         "partition",
         "pooling",

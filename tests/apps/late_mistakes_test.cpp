@@ -731,6 +731,14 @@ std::vector<Mistake> mistakes() {
                     scene.out("sums")[runs - 1] = poison_value<float>;
                   }});
   list.push_back({"histogram", "element_lost", bin_off(-1)});
+  // One point of pi in 2^24: four, with 28 binary digits behind the point.
+  list.push_back({"monte_carlo", "point_lost", [](Scene const& scene) {
+                    auto const sums = scene.out<std::int64_t>("sums");
+                    sums[sums.size - 1] -= std::int64_t{4} << 28;
+                  }});
+  list.push_back({"monte_carlo", "estimate_off", [](Scene const& scene) { add_to(scene.out("estimate")[0], 1e-6); }});
+  list.push_back({"monte_carlo", "error_of_other_replicates",
+                  [](Scene const& scene) { add_to(scene.out("standard_error")[0], 1e-8); }});
   list.push_back({"histogram", "elements_twice", bin_off(3)});
   list.push_back({"partition", "count_off", [](Scene const& scene) { ++scene.out<std::int64_t>("left_count")[0]; }});
   list.push_back({"roofline", "tile_lost_in_the_sum",

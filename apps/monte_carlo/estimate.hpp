@@ -1,0 +1,88 @@
+#pragma once
+/// \file
+/// From the replicates' sums to the estimate and its standard error, and the base of Plans that do so. Their note is
+/// the error in standard errors (sigma), and the standard error.
+
+#include <Kokkos_Core.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "problem.hpp"
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::monte_carlo {
+
+/// With c_r of n points and the mean m_r in replicate r: the estimate is the mean m over all points, and the standard
+/// error is sqrt(sum c_r / n (m_r - m)^2 / 31). In double, in one fixed order.
+template <class T, class Memory>
+struct Finish {
+  Array<std::int64_t*, Memory> sums;
+  Array<T, Memory> estimate;
+  Array<T, Memory> standard_error;
+  std::uint64_t n;
+  double unit;  ///< the value of 1 in a sum
+
+  KOKKOS_FUNCTION void operator()(int) const {
+    std::int64_t total = 0;
+    for (std::size_t r = 0; r < replicates; ++r) total += sums(r);
+    double const points = static_cast<double>(n);
+    double const mean = static_cast<double>(total) / points;  // NaN without points
+    double squares = n == 0 ? mean : 0;
+    for (std::size_t r = 0; r < replicates; ++r) {
+      auto const own = static_cast<double>(n / replicates + (r < n % replicates ? 1 : 0));
+      if (own == 0) continue;
+      double const off = static_cast<double>(sums(r)) / own - mean;
+      squares += own / points * off * off;
+    }
+    estimate() = static_cast<T>(mean * unit);
+    standard_error() = static_cast<T>(Kokkos::sqrt(squares / (replicates - 1)) * unit);
+  }
+};
+
+/// Enqueues the last step, and says in the note what came out.
+template <ExecutionSpace Exec, class T>
+class EstimatePlan {
+  using Memory = typename Exec::memory_space;
+
+ public:
+  explicit EstimatePlan(Parameters const& parameters, std::string label)
+      : parameters_(parameters), label_(std::move(label)) {}
+
+  /// Enqueues estimate and standard error from output.sums.
+  void finish(Exec const& exec, OutputOn<MonteCarlo, Exec, T> const& output) {
+    double const of_one = parameters_.quantity == Quantity::pi ? 1 : parameters_.spot;
+    Kokkos::parallel_for(label_ + "::finish", over<int>(exec, 1),
+                         Finish<T, Memory>{output.sums, output.estimate, output.standard_error, parameters_.count,
+                                           std::ldexp(of_one, -digits_of(parameters_))});
+    last_ = output;
+  }
+
+  [[nodiscard]] std::string note() const {
+    if (!last_) return {};
+    T estimate = 0;
+    T error = 0;
+    Kokkos::deep_copy(estimate, last_->estimate);
+    Kokkos::deep_copy(error, last_->standard_error);
+    double const off = (static_cast<double>(estimate) - exact_value(parameters_)) / static_cast<double>(error);
+    char text[64];
+    (void)std::snprintf(text, sizeof text, "%+.1f sigma (%.0e)", off, static_cast<double>(error));
+    return text;
+  }
+
+ protected:
+  [[nodiscard]] Parameters const& parameters() const { return parameters_; }
+  [[nodiscard]] std::string const& label() const { return label_; }
+
+ private:
+  Parameters parameters_;
+  std::string label_;
+  std::optional<OutputOn<MonteCarlo, Exec, T>> last_;
+};
+
+}  // namespace tessera::monte_carlo

@@ -1,0 +1,186 @@
+#pragma once
+/// \file
+/// Points of the unit square, and the value of each, which the variants sum.
+
+#include <Kokkos_Core.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "problem.hpp"
+
+#include <tessera/collective/random.hpp>
+
+namespace tessera::monte_carlo {
+
+/// The coordinates of a point, times 2^32.
+struct Point {
+  std::uint32_t a;
+  std::uint32_t b;
+};
+
+/// Point i has elements 2 i and 2 i + 1 of the bits of stream 0. Two points share a counter.
+template <class Generator>
+struct RandomPoints {
+  collective::RandomWords<Generator> words;
+
+  /// Returns point j of a replicate whose first point has index `first`.
+  [[nodiscard]] KOKKOS_FUNCTION Point at(std::size_t, std::uint64_t first, std::uint64_t j) const {
+    auto const four = words.template bits<std::uint32_t>((first + j) / 2, 0);
+    return (first + j) % 2 == 0 ? Point{four[0], four[1]} : Point{four[2], four[3]};
+  }
+
+  /// Calls `body(point)` for points `begin` to `end` - 1 of a replicate.
+  template <class Body>
+  KOKKOS_FUNCTION void for_each(std::size_t, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
+                                Body const& body) const {
+    if (begin >= end) return;
+    for (std::uint64_t pair = (first + begin) / 2; pair <= (first + end - 1) / 2; ++pair) {
+      auto const four = words.template bits<std::uint32_t>(pair, 0);
+      if (2 * pair >= first + begin) body(Point{four[0], four[1]});
+      if (2 * pair + 1 < first + end) body(Point{four[2], four[3]});
+    }
+  }
+};
+
+/// The two-dimensional Sobol sequence in the order of Gray codes, with direction numbers of Joe and Kuo, Constructing
+/// Sobol sequences with better two-dimensional projections (2008): all m are 1 in the first dimension; in the second s
+/// = 1, a = 0, m = 1, so each direction number follows from the one before. A digital shift, one per replicate, makes
+/// every point uniform: bits are exchanged where the shift has ones.
+///
+/// Example without a shift: (0, 0), (1/2, 1/2), (3/4, 1/4), (1/4, 3/4), (3/8, 3/8), (7/8, 7/8).
+struct SobolPoints {
+  Kokkos::Array<Point, replicates> shifts;
+
+  [[nodiscard]] KOKKOS_FUNCTION Point at(std::size_t replicate, std::uint64_t, std::uint64_t j) const {
+    Point x = shifts[replicate];
+    std::uint32_t first = std::uint32_t{1} << 31;
+    std::uint32_t second = first;
+    for (std::uint64_t gray = j ^ (j >> 1); gray > 0; gray >>= 1, first >>= 1, second ^= second >> 1) {
+      if (gray % 2 == 0) continue;
+      x.a ^= first;
+      x.b ^= second;
+    }
+    return x;
+  }
+
+  /// One direction number per point: the next Gray code differs in one bit.
+  template <class Body>
+  KOKKOS_FUNCTION void for_each(std::size_t replicate, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
+                                Body const& body) const {
+    if (begin >= end) return;
+    Point x = at(replicate, first, begin);
+    body(x);
+    for (std::uint64_t j = begin + 1; j < end; ++j) {
+      std::uint32_t second = std::uint32_t{1} << 31;
+      std::uint32_t along = second;
+      for (std::uint64_t rest = j; rest % 2 == 0; rest >>= 1, along >>= 1) second ^= second >> 1;
+      x.a ^= along;
+      x.b ^= second;
+      body(x);
+    }
+  }
+};
+
+/// 4 in the quarter of a disc, otherwise 0: the mean is pi. In integers, so that all spaces agree. A coordinate is (2
+/// floor(a / 4) + 1) / 2^31, the middle of its cell.
+struct Pi {
+  int digits;
+  Variates variates;
+
+  KOKKOS_FUNCTION static std::uint64_t square(std::uint32_t a) {
+    std::uint64_t const odd = std::uint64_t{2} * (a >> 2) + 1;
+    return odd * odd;
+  }
+  KOKKOS_FUNCTION static std::int64_t inside(std::uint64_t square) { return square < (std::uint64_t{1} << 62) ? 1 : 0; }
+
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t operator()(Point point) const {
+    std::uint64_t const r = square(point.a) + square(point.b);  // times 2^62
+    std::int64_t const one = std::int64_t{1} << digits;
+    if (variates == Variates::antithetic) {
+      // The mirrored point: 1 - x and 1 - y are the middles of the cells of ~a and ~b.
+      return 2 * one * (inside(r) + inside(square(~point.a) + square(~point.b)));
+    }
+    if (variates == Variates::plain) return 4 * one * inside(r);
+    // x^2 + y^2 has the mean 2/3, so 3 (x^2 + y^2) - 2 has the mean 0.
+    int const less = 62 - digits;
+    auto const rounded = static_cast<std::int64_t>((r + (std::uint64_t{1} << (less - 1))) >> less);
+    return 4 * one * inside(r) + 3 * rounded - 2 * one;
+  }
+};
+
+/// What the option pays, discounted and relative to the spot: max(x - strike, 0), where x = exp(s z - s^2 / 2) is the
+/// price and z is normal (Box and Muller): sqrt(-2 log u) cos(2 pi v), u in (0, 1], v in [0, 1).
+template <class T>
+struct Call {
+  T strike;
+  T deviation;
+  T drift;   ///< -s^2 / 2
+  T factor;  ///< of the control variate x, whose mean is 1
+  T scale;   ///< 2^digits
+  Variates variates;
+
+  [[nodiscard]] KOKKOS_FUNCTION static T normal(Point point) {
+    constexpr int unused = sizeof(T) == 8 ? 0 : 8;  // a float holds 24 bits
+    constexpr T unit = T(1) / static_cast<T>(std::uint64_t{1} << (32 - unused));
+    T const u = static_cast<T>(std::uint64_t{point.a >> unused} + 1) * unit;
+    T const v = static_cast<T>(point.b >> unused) * unit;
+    // The nearest quarter turn is taken away first, which is exact: 2 pi v = pi / 2 (quarter + rest).
+    T const turns = 4 * v;
+    T const quarter = Kokkos::floor(turns + T(0.5));
+    T const angle = T(1.57079632679489661923) * (turns - quarter);
+    int const quadrant = static_cast<int>(quarter) & 3;
+    T const along = quadrant % 2 == 0 ? Kokkos::cos(angle) : Kokkos::sin(angle);
+    return Kokkos::sqrt(T(-2) * Kokkos::log(u)) * (quadrant == 1 || quadrant == 2 ? -along : along);
+  }
+
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t operator()(Point point) const {
+    T const z = normal(point);
+    // Explicit: a compiler that fuses some of these loops, and others not, would give them different bits.
+    T const price = Kokkos::exp(Kokkos::fma(deviation, z, drift));
+    T value = Kokkos::max(price - strike, T(0));
+    if (variates == Variates::antithetic) {
+      value = (value + Kokkos::max(Kokkos::exp(Kokkos::fma(-deviation, z, drift)) - strike, T(0))) / 2;
+    } else if (variates == Variates::control) {
+      value = Kokkos::fma(-factor, price - 1, value);
+    }
+    return static_cast<std::int64_t>(Kokkos::round(value * scale));
+  }
+};
+
+/// Returns the shifts of a Sobol sequence's replicates: elements 2 r and 2 r + 1 of the bits of stream 1.
+template <class Generator>
+[[nodiscard]] SobolPoints shifted_points(std::uint64_t seed) {
+  SobolPoints result{};
+  collective::RandomWords<Generator> const words(seed, 1);
+  RandomPoints<Generator> const shifts{words};
+  for (std::size_t r = 0; r < replicates; ++r) result.shifts[r] = shifts.at(0, 0, r);
+  return result;
+}
+
+/// Calls `body(points, value)` with the objects that the parameters name.
+template <class T, class Body>
+void with_points(Parameters const& parameters, Body const& body) {
+  using collective::Philox4x32;
+  using collective::RandomWords;
+  using collective::Threefry4x64;
+  auto const with_value = [&](auto const& points) {
+    int const digits = digits_of(parameters);
+    if (parameters.quantity == Quantity::pi) return body(points, Pi{digits, parameters.variates});
+    double const s = parameters.deviation();
+    body(points, Call<T>{static_cast<T>(parameters.relative_strike()), static_cast<T>(s), static_cast<T>(-s * s / 2),
+                         static_cast<T>(control_factor(parameters)), static_cast<T>(std::ldexp(1.0, digits)),
+                         parameters.variates});
+  };
+  bool const philox = parameters.generator == Generator::philox;
+  if (parameters.points == Points::sobol) {
+    with_value(philox ? shifted_points<Philox4x32>(parameters.seed) : shifted_points<Threefry4x64>(parameters.seed));
+  } else if (philox) {
+    with_value(RandomPoints<Philox4x32>{RandomWords<Philox4x32>(parameters.seed, 0)});
+  } else {
+    with_value(RandomPoints<Threefry4x64>{RandomWords<Threefry4x64>(parameters.seed, 0)});
+  }
+}
+
+}  // namespace tessera::monte_carlo

@@ -1,0 +1,318 @@
+/// \file
+/// The serial oracle of monte_carlo: one point after the other, with the round functions of verify/random_words.hpp, in
+/// double (for float) or long double. Parts of the points run in parallel; their sums are integers, so that the order
+/// does not matter.
+///
+/// Error bounds. The points of pi are integers, and so are their values: sums must be equal. The value of an option's
+/// point, v, may differ by e, an error from analysis: with price x = exp(a), a = drift + s z and the unit roundoff u,
+/// the price has the error u x (|drift| + 12 s r + |a| + 4), because a normal number has the error 9 u r
+/// (collective/random.hpp). Rounded to a whole number of units, v and a result within v +- e differ by at most the
+/// distance from round(v) to round(v +- e). The offset of a sum is the sum of these distances. Estimate and standard
+/// error follow from the sums in double: their offsets follow from the offsets of the sums.
+///
+/// The estimate must also agree with the exact value: |estimate - exact| <= 7 standard errors and rounding errors. The
+/// means of 32 replicates give the standard error, so the quotient has Student's distribution with 31 degrees of
+/// freedom: it exceeds 7 with a probability of 7e-8. Means of 1024 points or more are taken for normal; with fewer
+/// points, or a thousand paying points, nothing is said. Shifted Sobol sequences have means whose distribution is not
+/// known, but they are independent and bounded.
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <numbers>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/core/host_threads.hpp>
+#include <tessera/table/references.hpp>
+#include <tessera/verify/random_words.hpp>
+
+namespace tessera::monte_carlo {
+
+namespace {
+
+using Sums = std::array<std::int64_t, replicates>;
+
+// A point's value in units, and the most by which a result may differ.
+struct Value {
+  std::int64_t units;
+  std::int64_t most;
+};
+
+struct Coordinates {
+  std::uint32_t a;
+  std::uint32_t b;
+};
+
+// Direction numbers m of Joe and Kuo: 1 throughout; and m(k) = 2 m(k - 1) xor m(k - 1), from m(1) = 1.
+class Sobol {
+ public:
+  Sobol() {
+    std::uint64_t m = 1;
+    for (std::size_t k = 1; k <= 32; ++k) {
+      first_[k - 1] = static_cast<std::uint32_t>(std::uint64_t{1} << (32 - k));
+      second_[k - 1] = static_cast<std::uint32_t>(m << (32 - k));
+      m = (2 * m) ^ m;
+    }
+  }
+  [[nodiscard]] Coordinates point(std::uint64_t j) const {
+    Coordinates x{0, 0};
+    std::uint64_t const gray = j ^ (j / 2);
+    for (std::size_t k = 0; k < 32; ++k) {
+      if ((gray >> k) % 2 == 0) continue;
+      x.a ^= first_[k];
+      x.b ^= second_[k];
+    }
+    return x;
+  }
+
+ private:
+  std::array<std::uint32_t, 32> first_{};
+  std::array<std::uint32_t, 32> second_{};
+};
+
+template <class T>
+class PointOracle {
+ public:
+  explicit PointOracle(Parameters const& of)
+      : of_(of),
+        words_(of.generator == Generator::philox, of.seed, 0),
+        shifts_(of.generator == Generator::philox, of.seed, 1),
+        unit_(std::ldexp(Wide(1), digits_of(of))) {}
+
+  // Point j of replicate r, whose first point has index `first`.
+  [[nodiscard]] Value value(std::size_t r, std::uint64_t first, std::uint64_t j) const {
+    if (of_.points == Points::sobol) {
+      Coordinates const x = sobol_.point(j);
+      return value_at({x.a ^ shifts_.bits32(2 * r, 0), x.b ^ shifts_.bits32(2 * r + 1, 0)});
+    }
+    return value_at({words_.bits32(2 * (first + j), 0), words_.bits32(2 * (first + j) + 1, 0)});
+  }
+
+ private:
+  using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
+  struct Priced {
+    Wide payoff;
+    Wide price;
+    Wide error;
+  };
+
+  [[nodiscard]] Value value_at(Coordinates x) const { return of_.quantity == Quantity::pi ? of_pi(x) : of_call(x); }
+
+  // The middle of a cell, an odd multiple of 2^-31: its square has 62 bits.
+  [[nodiscard]] static std::uint64_t square(std::uint32_t a) {
+    std::uint64_t const middle = a / 4 * std::uint64_t{2} + 1;
+    return middle * middle;
+  }
+  [[nodiscard]] Value of_pi(Coordinates x) const {
+    std::uint64_t const all = std::uint64_t{1} << 62;
+    auto const one = std::int64_t{1} << digits_of(of_);
+    std::uint64_t const r = square(x.a) + square(x.b);
+    std::int64_t units = r < all ? 4 * one : 0;
+    if (of_.variates == Variates::antithetic) {
+      std::uint32_t const last = std::numeric_limits<std::uint32_t>::max();
+      std::uint64_t const mirrored = square(last - x.a) + square(last - x.b);
+      units = (units + (mirrored < all ? 4 * one : 0)) / 2;
+    } else if (of_.variates == Variates::control) {
+      std::uint64_t const of_unit = all / static_cast<std::uint64_t>(one);
+      auto const whole = static_cast<std::int64_t>(r / of_unit + (r % of_unit >= of_unit / 2 ? 1 : 0));
+      units += 3 * whole - 2 * one;
+    }
+    return {units, 0};
+  }
+
+  [[nodiscard]] Priced priced(Wide z, Wide r) const {
+    Wide const u = static_cast<Wide>(unit_roundoff(dtype_of<T>));
+    Wide const s = static_cast<Wide>(of_.deviation());
+    Wide const strike = static_cast<Wide>(of_.relative_strike());
+    Wide const drift = -s * s / 2;
+    Wide const log = drift + s * z;
+    Wide const price = std::exp(log);
+    Wide const payoff = price > strike ? price - strike : 0;
+    Wide const of_price = u * price * (-drift + 12 * s * r + std::abs(log) + 4);
+    return {payoff, price, of_price + u * strike + u * payoff};
+  }
+  [[nodiscard]] Value of_call(Coordinates x) const {
+    int const unused = std::is_same_v<T, double> ? 0 : 8;
+    Wide const cells = std::ldexp(Wide(1), 32 - unused);
+    Wide const r = std::sqrt(-2 * std::log((static_cast<Wide>(x.a >> unused) + 1) / cells));
+    Wide const z = r * std::cos(2 * std::numbers::pi_v<Wide> * (static_cast<Wide>(x.b >> unused) / cells));
+    Wide const u = static_cast<Wide>(unit_roundoff(dtype_of<T>));
+    Priced const up = priced(z, r);
+    Wide value = up.payoff;
+    Wide error = up.error;
+    if (of_.variates == Variates::antithetic) {
+      Priced const down = priced(-z, r);
+      value = (up.payoff + down.payoff) / 2;
+      error = (up.error + down.error) / 2 + u * value;
+    } else if (of_.variates == Variates::control) {
+      auto const factor = static_cast<Wide>(control_factor(of_));
+      value -= factor * (up.price - 1);
+      error += std::abs(factor) * (up.error + 4 * u * (up.price + 1)) + u * std::abs(value);
+    }
+    // The second order, and the roundings of this computation.
+    error *= Wide(1.01);
+    auto const whole = [&](Wide v) { return static_cast<std::int64_t>(std::round(v * unit_)); };
+    std::int64_t const units = whole(value);
+    return {units, std::max(units - whole(value - error), whole(value + error) - units)};
+  }
+
+  Parameters of_;
+  verify::RandomWords words_;
+  verify::RandomWords shifts_;
+  Sobol sobol_;
+  Wide unit_;
+};
+
+struct Total {
+  Sums units{};
+  Sums most{};
+};
+
+// The sums over every `count`-th part of the points, from part `own` on.
+template <class T>
+Total sum_of(Parameters const& parameters, std::size_t own, std::size_t count) {
+  struct Part {
+    std::size_t r;
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  std::size_t const of_part = 2 * part_elements();
+  std::vector<Part> parts;
+  std::size_t index = 0;
+  for (std::size_t r = 0; r < replicates; ++r) {
+    std::uint64_t const points = points_of(r, parameters.count).size();
+    for (std::uint64_t begin = 0; begin < points; begin += of_part, ++index) {
+      if (index % count == own) parts.push_back({r, begin, std::min<std::uint64_t>(begin + of_part, points)});
+    }
+  }
+  PointOracle<T> const points(parameters);
+  std::vector<Value> sums(parts.size());
+  for_blocks(parts.size(), 1, [&](std::size_t p, std::size_t, std::size_t) {
+    Part const& part = parts[p];
+    std::uint64_t const first = points_of(part.r, parameters.count).begin;
+    Value sum{0, 0};
+    for (std::uint64_t j = part.begin; j < part.end; ++j) {
+      Value const value = points.value(part.r, first, j);
+      sum.units += value.units;
+      sum.most += value.most;
+    }
+    sums[p] = sum;
+  });
+  Total total;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    total.units[parts[p].r] += sums[p].units;
+    total.most[parts[p].r] += sums[p].most;
+  }
+  return total;
+}
+
+std::string text_of(double value, int digits) {
+  char text[32];
+  (void)std::snprintf(text, sizeof text, "%.*g", digits, value);
+  return text;
+}
+
+// Whether the estimate agrees with the exact value.
+Statistic agreement(double estimate, double exact, double standard_error, double rounding) {
+  Statistic result{.fault = {}, .false_alarms = 1e-6};
+  double const off = std::abs(estimate - exact);
+  if (off <= 7 * standard_error + rounding) return result;
+  result.fault = "the estimate " + text_of(estimate, 9) + " is " + text_of(off / standard_error, 3) +
+                 " standard errors from the exact " + text_of(exact, 9) + " (at most 7 in all but 1e-6 of all runs)";
+  return result;
+}
+
+template <class T>
+std::vector<ExpectedField> expected(Parameters const& parameters, Total const& total) {
+  auto const n = static_cast<double>(parameters.count);
+  ExpectedField sums = zero_field("sums", {replicates});
+  sums.terms = n / replicates + 1;
+  bool exact = true;
+  for (std::size_t r = 0; r < replicates; ++r) {
+    sums.value[r] = static_cast<double>(total.units[r]);
+    exact = exact && total.most[r] == 0;
+  }
+  if (!exact) sums.offset.assign(total.most.begin(), total.most.end());
+
+  long double const one = parameters.quantity == Quantity::pi ? 1 : static_cast<long double>(parameters.spot);
+  long double const unit = std::ldexp(one, -digits_of(parameters));
+  auto const points = static_cast<long double>(parameters.count);
+  long double all = 0;
+  long double most = 0;
+  for (std::size_t r = 0; r < replicates; ++r) {
+    all += static_cast<long double>(total.units[r]);
+    most += static_cast<long double>(total.most[r]);
+  }
+  long double const mean = all / points;
+  long double squares = parameters.count == 0 ? mean : 0;
+  long double largest = 0;       // mean of a replicate
+  long double largest_most = 0;  // by which a replicate's mean may differ
+  for (std::size_t r = 0; r < replicates; ++r) {
+    auto const own = static_cast<long double>(points_of(r, parameters.count).size());
+    if (own == 0) continue;
+    long double const of_replicate = static_cast<long double>(total.units[r]) / own;
+    squares += own / points * (of_replicate - mean) * (of_replicate - mean);
+    largest = std::max(largest, std::abs(of_replicate));
+    largest_most = std::max(largest_most, static_cast<long double>(total.most[r]) / own);
+  }
+  // Computed in double, then rounded to the dtype: the scale is in units of the dtype's roundoff.
+  double const roundoff = unit_roundoff(DType::float64);
+  double const narrower = roundoff / unit_roundoff(dtype_of<T>);
+  ExpectedField estimate = zero_field("estimate", {});
+  ExpectedField standard_error = zero_field("standard_error", {});
+  estimate.terms = standard_error.terms = replicates;
+  estimate.value[0] = static_cast<double>(mean * unit);
+  estimate.scale = {std::abs(estimate.value[0]) * narrower};
+  estimate.offset = {parameters.count == 0 ? 0 : static_cast<double>(most / points * unit)};
+  standard_error.value[0] = static_cast<double>(std::sqrt(squares / (replicates - 1)) * unit);
+  // Means that cancel enter it. Moved by up to d each, the root of their squares moves by at most 2 d / sqrt(31).
+  standard_error.scale = {static_cast<double>(largest * unit) * narrower};
+  standard_error.offset = {
+      static_cast<double>(2 * largest_most * unit / std::sqrt(static_cast<long double>(replicates - 1)))};
+  if (!exact) standard_error.scale = {static_cast<double>(largest * unit)};
+  if (parameters.count == 0) estimate.scale = standard_error.scale = {0};
+
+  bool const pi = parameters.quantity == Quantity::pi;
+  double const paying = pi ? 1 : probability_of_use(parameters);
+  if (n / replicates >= 1024 && n / replicates * paying >= 1000) {
+    // The coordinates are fractions of 24 or 32 bits. Moved by one of them, z changes by 7 of them on average.
+    double const cell = std::is_same_v<T, double> ? 0x1p-32 : 0x1p-24;
+    double const of_cells = pi ? 0x1p-31 : 64 * parameters.deviation() * cell * parameters.spot;
+    double const rounding = estimate.offset[0] + of_cells + 2 * unit_roundoff(dtype_of<T>) * estimate.value[0];
+    estimate.statistic = [exact_one = exact_value(parameters), error = standard_error.value[0],
+                          rounding](HostField const& actual) {
+      return agreement(static_cast<double>(*static_cast<T const*>(actual.data.get())), exact_one, error, rounding);
+    };
+  }
+  return list_of(std::move(sums), std::move(estimate), std::move(standard_error));
+}
+
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> MonteCarlo::reference(Input<T, Kokkos::HostSpace> const& input) {
+  return expected<T>(input.parameters, sum_of<T>(input.parameters, 0, 1));
+}
+
+template <class T>
+std::vector<ExpectedField> MonteCarlo::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                         std::vector<ranks::Block> const&, ranks::Part const& part) {
+  Total total = sum_of<T>(input.parameters, static_cast<std::size_t>(part.ranks.rank()),
+                          static_cast<std::size_t>(part.ranks.count()));
+  part.ranks.sum(std::span<std::int64_t>(total.units));
+  part.ranks.sum(std::span<std::int64_t>(total.most));
+  return expected<T>(input.parameters, total);
+}
+
+}  // namespace tessera::monte_carlo
+
+template struct tessera::References<tessera::monte_carlo::MonteCarlo>;

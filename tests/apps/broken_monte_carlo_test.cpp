@@ -1,0 +1,277 @@
+// Wrong estimates must be caught, each with one typical mistake; right ones agree bit for bit, and with the exact
+// value.
+
+#include "broken_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "../../apps/monte_carlo/estimate.hpp"
+#include "../../apps/monte_carlo/points.hpp"
+#include "../../apps/monte_carlo/problem.hpp"
+
+namespace tessera::monte_carlo {
+
+App app();
+
+namespace {
+
+using testing::expect_caught;
+using testing::expect_right;
+using std::string_literals::operator""s;
+
+enum class Mistake {
+  none,
+  last_block_lost,     // the last 256 points of all
+  ranks_share_points,  // the upper half of the replicates has the points of the lower half
+  same_sign,           // both options of an antithetic pair have the same z
+  wrong_drift,         // the price's mean is exp(s^2)
+  point_skipped,       // the Sobol sequence begins at its second point
+  no_shift,            // all Sobol sequences are the same
+  zero_included        // u = 0 is possible: its logarithm is infinite
+};
+
+template <Mistake mistake, class Points>
+struct WrongPoints : Points {
+  std::uint64_t half;
+  [[nodiscard]] KOKKOS_FUNCTION Point at(std::size_t r, std::uint64_t first, std::uint64_t j) const {
+    if (mistake == Mistake::ranks_share_points && first >= half) first -= half;
+    if (mistake == Mistake::point_skipped) ++j;
+    return Points::at(mistake == Mistake::no_shift ? 0 : r, first, j);
+  }
+};
+
+template <Mistake mistake, class T>
+struct WrongValue {
+  Call<T> call;
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t operator()(Point point) const {
+    Call<T> wrong = call;
+    if (mistake == Mistake::wrong_drift) wrong.drift = -call.drift;
+    if (mistake == Mistake::same_sign) wrong.variates = Variates::plain;
+    if (mistake == Mistake::zero_included) {
+      int const unused = sizeof(T) == 8 ? 0 : 8;
+      // One below: u of point a is the right u of point a - 1. Zero gives an infinite price, here a large one.
+      if (point.a >> unused == 0) return static_cast<std::int64_t>(100 * call.scale);
+      point.a -= std::uint32_t{1} << unused;
+    }
+    return wrong(point);
+  }
+};
+
+template <class Points, class Value>
+struct SumReplicate {
+  Points points;
+  Value value;
+  std::int64_t* sums;
+  std::uint64_t n;
+  std::uint64_t lost;  // points at the end
+  std::size_t threads;
+  KOKKOS_FUNCTION void operator()(std::size_t index) const {
+    std::size_t const r = index / threads;
+    std::uint64_t const less = n / replicates;
+    std::uint64_t const larger = n % replicates;
+    std::uint64_t const first = r * less + (r < larger ? r : larger);
+    std::uint64_t const own = less + (r < larger ? 1 : 0);
+    std::int64_t sum = 0;
+    for (std::uint64_t j = index % threads; j < own; j += threads) {
+      if (first + j < n - lost) sum += value(points.at(r, first, j));
+    }
+    Kokkos::atomic_add(&sums[r], sum);
+  }
+};
+
+template <Mistake mistake>
+struct Broken {
+  // Two of 32 shifted sequences reach zero in the 24 bits of a float; in the 32 bits of a double none does.
+  template <ExecutionSpace Exec, std::floating_point T>
+    requires(mistake != Mistake::zero_included || std::same_as<T, float>)
+  void operator()(Exec const& exec, InputOn<MonteCarlo, Exec, T> const& in,
+                  OutputOn<MonteCarlo, Exec, T> const& out) const {
+    Kokkos::deep_copy(exec, out.sums, std::int64_t{0});
+    Parameters const& of = in.parameters;
+    with_points<T>(of, [&]<class Points, class Value>(Points const& points, Value const& value) {
+      WrongPoints<mistake, Points> const wrong{points, of.count / 2};
+      if constexpr (std::is_same_v<Value, Pi>) {
+        sum(exec, wrong, value, of, out.sums.data());
+      } else {
+        sum(exec, wrong, WrongValue<mistake, T>{value}, of, out.sums.data());
+      }
+    });
+    EstimatePlan<Exec, T>(of, "tessera::tests::broken_monte_carlo").finish(exec, out);
+  }
+  template <class Exec, class Points, class Value>
+  static void sum(Exec const& exec, Points const& points, Value const& value, Parameters const& of,
+                  std::int64_t* sums) {
+    std::size_t const threads = 64;
+    std::uint64_t const lost = mistake == Mistake::last_block_lost ? 256 : 0;
+    Kokkos::parallel_for("tessera::tests::broken_monte_carlo", over(exec, threads * replicates),
+                         SumReplicate<Points, Value>{points, value, sums, of.count, lost, threads});
+  }
+};
+
+constexpr std::size_t default_size = std::size_t{1} << 24;  // a user's
+
+ParameterMap call(std::string const& points = "random", std::string const& variates = "plain") {
+  return {{"quantity", "call"s}, {"points", points}, {"variates", variates}};
+}
+
+TEST(BrokenMonteCarlo, IsRightWithoutAMistake) {
+  Broken<Mistake::none> const right;
+  expect_right<MonteCarlo>(right, default_size, {});
+  expect_right<MonteCarlo>(right, 100003, {{"points", "sobol"s}});
+  expect_right<MonteCarlo>(right, 100003, call());
+  expect_right<MonteCarlo>(right, 100003, call("sobol", "antithetic"));
+}
+TEST(BrokenMonteCarlo, LastBlockLost) {
+  Broken<Mistake::last_block_lost> const wrong;
+  expect_caught<MonteCarlo>(wrong, default_size, {}, "sums: 1 of 32");
+  expect_caught<MonteCarlo>(wrong, default_size, call(), "sums: 1 of 32");
+  expect_caught<MonteCarlo>(wrong, default_size, call("sobol", "control"), "sums: 1 of 32");
+}
+TEST(BrokenMonteCarlo, RanksSharePoints) {
+  Broken<Mistake::ranks_share_points> const wrong;
+  expect_caught<MonteCarlo>(wrong, default_size, {}, "first at [16]");
+  expect_caught<MonteCarlo>(wrong, default_size, call(), "first at [16]");
+}
+TEST(BrokenMonteCarlo, SameSign) {
+  expect_caught<MonteCarlo>(Broken<Mistake::same_sign>{}, default_size, call("random", "antithetic"), "sums");
+}
+TEST(BrokenMonteCarlo, WrongDrift) {
+  expect_caught<MonteCarlo>(Broken<Mistake::wrong_drift>{}, 100003, call(), "sums");
+}
+TEST(BrokenMonteCarlo, PointSkipped) {
+  expect_caught<MonteCarlo>(Broken<Mistake::point_skipped>{}, default_size, {{"points", "sobol"s}}, "sums");
+  expect_caught<MonteCarlo>(Broken<Mistake::point_skipped>{}, 100003, call("sobol"), "sums");
+}
+TEST(BrokenMonteCarlo, NoShift) {
+  expect_caught<MonteCarlo>(Broken<Mistake::no_shift>{}, 100003, {{"points", "sobol"s}}, "first at [1]");
+}
+TEST(BrokenMonteCarlo, ZeroIncluded) {
+  expect_caught<MonteCarlo>(Broken<Mistake::zero_included>{}, default_size, call("sobol"), "sums: 2 of 32");
+}
+
+// The references of the dtypes of this build.
+template <class Body>
+void for_each_reference(std::size_t size, ParameterMap const& given, Body const& body) {
+  App const all = app();
+  for (DType const dtype : testing::dtypes_of_this_build()) {
+    if (dtype != DType::float32 && dtype != DType::float64) continue;
+    auto const problem_case = all.generate(dtype, size, 42, testing::with_defaults(all, given));
+    body(problem_case->reference(), problem_case->output_shapes());
+  }
+}
+
+// A mistake that reference and variants share shows against the exact value.
+template <class T>
+Verdict verdict_on(ExpectedField expected, double estimate) {
+  auto const value = std::make_shared<T>(static_cast<T>(estimate));
+  expected.value = {static_cast<double>(*value)};
+  return verify(expected, {"estimate", dtype_of<T>, {}, value}, 4);
+}
+TEST(MonteCarlo, TheEstimateMustAgreeWithTheExactValue) {
+  for (auto const& [given, exact] :
+       std::vector<std::pair<ParameterMap, double>>{{{}, 3.141592653589793}, {call(), 10.450583572185565}}) {
+    for_each_reference(
+        1 << 20, given, [&](std::vector<ExpectedField> const& expected, std::vector<HostField> const& as) {
+          double const sigma = expected[2].value[0];
+          auto const verdict = [&](double estimate) {
+            return as[1].dtype == DType::float32 ? verdict_on<float>(expected[1], estimate)
+                                                 : verdict_on<double>(expected[1], estimate);
+          };
+          EXPECT_TRUE(verdict(exact + 6.5 * sigma).passed);
+          Verdict const wrong = verdict(exact - 7.5 * sigma);
+          EXPECT_FALSE(wrong.passed);
+          EXPECT_NE(wrong.message.find("7.5"), std::string::npos) << wrong.message;
+          EXPECT_NE(wrong.message.find("standard errors from the exact"), std::string::npos) << wrong.message;
+        });
+  }
+}
+
+double standard_error(std::size_t size, ParameterMap const& given) {
+  double error = 0;
+  for_each_reference(size, given, [&](auto const& expected, auto const&) { error = expected[2].value[0]; });
+  return error;
+}
+// 64 times the points: an eighth of the error. The error of an error from 32 replicates is 13%, of the quotient of two
+// 18%; a factor of two is four times that.
+TEST(MonteCarlo, TheStandardErrorShrinksAsTheRootOfThePoints) {
+  for (std::string const quantity : {"pi", "call"}) {
+    for (std::string const variates : {"plain", "antithetic", "control"}) {
+      ParameterMap const given{{"quantity", quantity}, {"variates", variates}};
+      double const quotient = standard_error(1 << 16, given) / standard_error(1 << 22, given);
+      EXPECT_GT(quotient, 4) << quantity << " " << variates;
+      EXPECT_LT(quotient, 16) << quantity << " " << variates;
+    }
+    ParameterMap const sobol{{"quantity", quantity}, {"points", "sobol"s}};
+    EXPECT_GT(standard_error(1 << 16, sobol) / standard_error(1 << 22, sobol), 16) << quantity;
+  }
+}
+// The variance of one point: pi (4 - pi); of the option from its second moment.
+TEST(MonteCarlo, TheStandardErrorIsThatOfThePoints) {
+  std::size_t const n = 1 << 20;
+  double const root = std::sqrt(static_cast<double>(n));
+  EXPECT_NEAR(standard_error(n, {}), 1.6422 / root, 0.6 * 1.6422 / root);
+  double const plain = standard_error(n, call());
+  EXPECT_NEAR(plain, 14.7 / root, 0.6 * 14.7 / root);
+  EXPECT_LT(standard_error(n, call("random", "antithetic")), 0.7 * plain);
+  EXPECT_LT(standard_error(n, call("random", "control")), 0.5 * plain);
+  EXPECT_LT(standard_error(n, call("sobol")), 0.1 * plain);
+}
+
+// Sums are integers: on one space all variants and team sizes give the same bits.
+TEST(MonteCarlo, AllVariantsGiveTheSameBits) {
+  App const all = app();
+  for (ParameterMap const& of : {ParameterMap{}, call(), call("sobol", "control"), call("random", "antithetic")}) {
+    std::map<std::string, std::vector<HostField>> first;  // by space and dtype
+    for (std::int64_t const team : {1, 2, 3}) {
+      for (Row const& row : all.rows) {
+        if (!testing::is_wanted(row)) continue;
+        ParameterMap given = of;
+        given["team"] = team;
+        auto const problem_case = all.generate(row.dtype, 100003, 42, testing::with_defaults(all, given));
+        std::unique_ptr<RowRun> run;
+        try {
+          run = row.start(*problem_case);
+        } catch (Skip const&) {
+          continue;
+        }
+        run->poison();
+        run->enqueue();
+        run->fence();
+        std::vector<HostField> const fields = run->fetch();
+        auto const [known, is_new] = first.try_emplace(row.space + std::string(name_of(row.dtype)), fields);
+        for (std::size_t f = 0; f < fields.size() && !is_new; ++f) {
+          EXPECT_TRUE(same_bits(fields[f], known->second[f])) << testing::name_of(all, row) << " " << fields[f].name;
+        }
+      }
+    }
+    EXPECT_FALSE(first.empty());
+  }
+}
+
+TEST(MonteCarlo, MarketsOutOfRangeAreRefused) {
+  App const all = app();
+  auto const refused = [&](ParameterMap const& given) {
+    try {
+      (void)all.footprint_of_size(testing::dtypes_of_this_build().front(), 64, testing::with_defaults(all, given));
+    } catch (UserError const& mistake) {
+      return std::string(mistake.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refused({{"volatility", 0.5}, {"years", 4.0}}), "");
+  EXPECT_EQ(
+      refused({{"volatility", 0.5}, {"years", 9.0}}),
+      "volatility * sqrt(years) = 1.5 is above 1 (few points would decide the mean); use a smaller --volatility or "
+      "--years");
+  EXPECT_NE(refused({{"strike", 1e6}}), "");
+  EXPECT_NE(refused({{"spot", 1e6}}), "");
+  EXPECT_NE(refused({{"rate", 1.0}, {"years", 25.0}}), "");
+}
+
+}  // namespace
+}  // namespace tessera::monte_carlo
