@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "../../../apps/random/problem.hpp"
 #include "../peers.hpp"
