@@ -47,7 +47,7 @@ class BinTile {
   static_assert(Tuning::threads * width * rows <= 65536, "Tessera: the places of a tile have 16 bits");
 
   /// The bytes of a team's scratch.
-  [[nodiscard]] static constexpr std::size_t exchange_bytes(int threads) {
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr std::size_t exchange_bytes(int threads) {
     std::size_t const items = static_cast<std::size_t>(threads) * width * rows;
     std::size_t const widest = sizeof(T) > value_bytes<Value> ? sizeof(T) : value_bytes<Value>;
     std::size_t const counters = static_cast<std::size_t>(Digits::counters_for(threads)) * sizeof(std::uint32_t);
