@@ -176,13 +176,13 @@ double cells(std::span<std::uint64_t const> counts, std::span<double const> prob
   double found = 0;
   double expected = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (probabilities[i] == 0 && counts[i] > 0) return 0;
     found += static_cast<double>(counts[i]);
     expected += total * probabilities[i];
     double const rest =
         total * std::accumulate(probabilities.begin() + static_cast<std::ptrdiff_t>(i) + 1, probabilities.end(), 0.0);
     if (i + 1 < counts.size() && (expected < 16 || rest < 16)) continue;
     if (expected > 0) x += (found - expected) * (found - expected) / expected;
-    if (expected <= 0 && found > 0) return 0;
     ++joined;
     found = expected = 0;
   }
