@@ -257,6 +257,7 @@ struct RunsKernel {
                                   typename Lanes::template Value<Keys> const& own_keys,
                                   typename Lanes::template Value<Heads>& heads) const {
     Key earlier = begin > 0 && mine > 0 ? keys[begin - 1] : Key(0);
+    int const first_of_all = begin == 0 ? 0 : -1;
     TESSERA_UNROLL
     for (int row = 0; row < rows; ++row) {
       auto last = lanes.template fill<Key>(0);
@@ -270,7 +271,7 @@ struct RunsKernel {
             for (int e = 0; e < pack; ++e) {
               int const i = thread::row_offset<width, pack>(row, lane, e);
               Key const key = own.at[row][e];
-              bool const is_head = i < mine && (key != previous || begin + static_cast<std::size_t>(i) == 0);
+              bool const is_head = i < mine && (key != previous || i == first_of_all);
               bits |= (is_head ? 1U : 0U) << e;
               previous = key;
             }
