@@ -18,10 +18,10 @@ std::string offset(std::size_t r, std::int64_t value) {
 
 }  // namespace
 
-void SegmentedSum::check_source(FieldSource const& source) {
+void SegmentedSum::check_source(DType dtype, FieldSource const& source) {
   FieldSpec const field{.name = "offsets", .rank = 1, .dtype = DType::int64};
   std::size_t const count = source.shape(field)[0];
-  auto const n = static_cast<std::int64_t>(source.shape({.name = "in"})[0]);
+  auto const n = static_cast<std::int64_t>(source.shape({.name = "in", .dtype = dtype})[0]);
   std::size_t const at_a_time = std::size_t{1} << 20;
   std::vector<std::int64_t> some;
   std::int64_t before = 0;

@@ -160,7 +160,7 @@ struct SegmentedSum {
   }
 
   /// Throws UserError if the offsets of a file do not begin with 0, fall, or do not end with the number of elements.
-  static void check_source(FieldSource const& source);
+  static void check_source(DType dtype, FieldSource const& source);
 
   template <class T>
   [[nodiscard]] static double element(Draw const& draw, Parameters const& parameters) {

@@ -169,7 +169,7 @@ TEST(SegmentedSum, WrongOffsetsAreRefused) {
   auto const message = [](std::vector<double> const& offsets) {
     testing::GivenFields const source({{"in", {{5}, {1, 2, 3, 4, 5}}}, {"offsets", {{offsets.size()}, offsets}}});
     try {
-      SegmentedSum::check_source(source);
+      SegmentedSum::check_source(DType::float32, source);
     } catch (UserError const& error) {
       return std::string(error.what());
     }

@@ -109,7 +109,7 @@ std::vector<PlannedCase> cases_of_file(App const& app, Options const& options, s
   }
   check_expected_shapes(file.expected_shapes(outputs), shapes, path);
   file.check_data(app.input_fields(planned.dtype), outputs);
-  if (app.check_source != nullptr) app.check_source(file);
+  if (app.check_source != nullptr) app.check_source(planned.dtype, file);
   hold(*opened, cases.front(), plan);
   return cases;
 }

@@ -215,7 +215,7 @@ struct App {
   Footprint (*footprint_of_source)(DType, FieldSource const&, ParameterMap const&) = nullptr;
   /// Throws UserError if values in a source are no input, such as offsets that fall; only if the Problem has
   /// `check_source`.
-  void (*check_source)(FieldSource const&) = nullptr;
+  void (*check_source)(DType, FieldSource const&) = nullptr;
   /// Passes the bytes of a stream of `count` numbers to `take`, piece by piece, until it returns false: for --raw.
   /// Throws UserError if the parameters do not suit. nullptr: the mini-app has no such stream.
   using TakeBytes = std::function<bool(unsigned char const* bytes, std::size_t count)>;

@@ -686,8 +686,8 @@ template <class Problem>
                                            detail::checked_parameters<Problem, T>(map));
     });
   };
-  if constexpr (requires(FieldSource const& source) { Problem::check_source(source); }) {
-    app.check_source = [](FieldSource const& source) { Problem::check_source(source); };
+  if constexpr (requires(FieldSource const& source) { Problem::check_source(DType{}, source); }) {
+    app.check_source = [](DType dtype, FieldSource const& source) { Problem::check_source(dtype, source); };
   }
   app.has_short_floats = has_short_floats<Problem>;
   app.has_more_integers = has_more_integers<Problem>;
