@@ -2,6 +2,8 @@
 /// \file
 /// A list of types and a loop over it.
 
+#include <type_traits>
+
 namespace tessera {
 
 template <class... Types>
@@ -10,6 +12,12 @@ struct TypeList {};
 /// The types of both lists; for decltype.
 template <class... First, class... Second>
 TypeList<First..., Second...> operator+(TypeList<First...>, TypeList<Second...>);
+
+/// True if the list has the type.
+template <class Type, class... Types>
+[[nodiscard]] constexpr bool contains(TypeList<Types...>) {
+  return (std::is_same_v<Type, Types> || ...);
+}
 
 /// Calls `body.template operator()<Type>()` for each type, in order.
 template <class... Types, class Body>

@@ -18,12 +18,11 @@ template <class Problem, class Body>
 void for_each_dtype(Body&& body) {
   for_each_type(EnabledDTypes{}, [&]<class T>() {
     if constexpr (!ShortFloat<T> || has_short_floats<Problem>) body.template operator()<T>();
-    if constexpr (std::is_same_v<T, std::int32_t> && has_more_integers<Problem>) {
-      body.template operator()<std::int64_t>();
-      body.template operator()<std::uint32_t>();
-      body.template operator()<std::uint64_t>();
-    }
   });
+  // Not within the loop above, where nvcc instantiates calls that do not depend on T for every Problem.
+  if constexpr (has_more_integers<Problem> && contains<std::int32_t>(EnabledDTypes{})) {
+    for_each_type(TypeList<std::int64_t, std::uint32_t, std::uint64_t>{}, body);
+  }
 }
 
 namespace detail {
