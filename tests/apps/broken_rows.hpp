@@ -41,6 +41,9 @@ enum class Where { everywhere, hosts };
   return app;
 }
 
+/// The same with one variant. (Of `{x}` in a template, nvcc hands `x` to the host's compiler.)
+[[nodiscard]] inline App app_with(VariantRows const& variant) { return app_with(std::vector<VariantRows>{variant}); }
+
 /// True unless the callable says `static constexpr bool deterministic = false`.
 template <class Call>
 inline constexpr bool is_deterministic = true;
