@@ -55,8 +55,8 @@ concept Fields = requires(F& fields) {
 /// - `more_integers`, optional: true if it has rows in int64, uint32 and uint64, in builds with int32.
 /// - `check(parameters, dtype)`, optional: throws UserError if a parameter does not suit the dtype (a constant of 2.5
 ///   for int32). Called before any data are made.
-/// - `check_source(dtype, source)`, optional: throws UserError if values of a file are no input, such as offsets that fall.
-///   Called before anything runs; it reads the fields that it checks.
+/// - `check_source(dtype, source)`, optional: throws UserError if values of a file are no input, such as offsets that
+///   fall. Called before anything runs; it reads the fields that it checks.
 /// - `terms(shapes, parameters)`, optional: returns the number of terms in the longest sum of an output; default:
 ///   rounding_steps. A row is `weak` if its check could not have detected the loss of one tile of these terms.
 /// - `work(shapes, parameters, dtype)`: returns the least work, independent of the variant.
