@@ -114,8 +114,10 @@ void PatternSource::read(FieldSpec const& spec, void* destination) const {
     case DType::float32: return fill<float>(pattern_, stream, size, destination);
     case DType::float64: return fill<double>(pattern_, stream, size, destination);
     case DType::int32: return fill<std::int32_t>(pattern_, stream, size, destination);
-    case DType::int64: {  // offsets of segments of the array `in`
-      return fill_offsets(stream, size, count_of(shapes_.at("in")), static_cast<std::int64_t*>(destination));
+    case DType::int64: {
+      auto* const to = static_cast<std::int64_t*>(destination);
+      if (spec.name == "offsets") return fill_offsets(stream, size, count_of(shapes_.at("in")), to);
+      return fill<std::int64_t>(pattern_, stream, size, to);
     }
     case DType::float16: return fill<Half>(pattern_, stream, size, destination);
     case DType::bfloat16: return fill<BFloat16>(pattern_, stream, size, destination);
