@@ -313,7 +313,7 @@ TEST_F(CommandLine, variants_as_promised) {
              "blelloch_padded", "lane_scan", "two_phase", "reduce_then_scan", "look_back", "distributed"}));
   EXPECT_EQ(listed("dot", "variant"),
             (Names{"range_reduce", "thread_zero", "team_tree", "sequential_addressing", "team_reduce", "vector_reduce",
-                   "lane_reduce", "two_stage", "kernels", "distributed"}));
+                   "lane_reduce", "two_stage", "cluster_sum", "kernels", "distributed"}));
   EXPECT_EQ(listed("map", "variant"), (Names{"range", "pointer", "team_guarded", "scratch", "vector", "distributed"}));
 }
 
@@ -1043,7 +1043,7 @@ TEST_F(CommandLine, a_digest_of_files_and_generated_cases) {
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.err, "");  // stderr is no terminal
   EXPECT_EQ(result.out.find("map   6 variants"), 0u) << result.out;
-  EXPECT_TRUE(has(result.out, "\ndot  10 variants"));
+  EXPECT_TRUE(has(result.out, "\ndot  11 variants"));
   EXPECT_TRUE(has(result.out, " cases verified  best "));
   // A terminal has 24 lines. Warnings about a busy machine are among them.
   EXPECT_LE(std::ranges::count(result.out, '\n'), 24) << result.out;
