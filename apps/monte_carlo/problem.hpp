@@ -149,7 +149,7 @@ struct MonteCarlo {
   [[nodiscard]] static Work work(std::vector<Shape> const&, Parameters const&, DType dtype) {
     return {.bytes = 8.0 * replicates + 2 * static_cast<double>(size_of(dtype)), .flops = 0};
   }
-  /// Of the estimate and the standard error, from the sums.
+  /// The roundings that turn the sums into the estimate and the standard error.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 4; }
   [[nodiscard]] static std::size_t terms(std::vector<Shape> const&, Parameters const& parameters) {
     return parameters.count / replicates + 1;

@@ -136,7 +136,8 @@ std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpa
 
   auto const bin = [&](std::size_t i) { return bin_of(static_cast<double>(input.in(i)), input.parameters); };
 
-  // The left elements of each segment, or those of each bin: on this rank, on the previous ranks, and on all ranks.
+  // Counts on this rank, on the previous ranks and on all ranks: of the left elements of each segment or, with bins, of
+  // the elements of each bin.
   std::vector<std::int64_t> lefts(segments);
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (is_binned) {

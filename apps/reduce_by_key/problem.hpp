@@ -23,7 +23,7 @@
 
 namespace tessera::reduce_by_key {
 
-/// What is computed of a run besides its key.
+/// The output of a run, beside its key.
 enum class Mode : std::uint8_t {
   reduce,   ///< the fold of its values
   lengths,  ///< its length

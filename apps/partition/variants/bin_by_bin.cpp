@@ -1,6 +1,6 @@
 /// \file
-/// A scan per bin: it counts the elements of the bin before each element, and places those of the bin behind the bins
-/// before. Simple and stable, but each bin reads the whole array.
+/// One scan per bin. For each element of the bin, it counts the elements of the same bin before it: its place behind all
+/// smaller bins. Simple and stable, but the whole array is read once per bin.
 
 #include "../pivot_bins.hpp"
 #include "../problem.hpp"
