@@ -110,8 +110,8 @@ struct Pi {
   }
 };
 
-/// The discounted payoff of the option, in units of the spot price: max(x - strike, 0). The price at the end is
-/// x = exp(s z - s^2 / 2). The normal number z is sqrt(-2 log u) cos(2 pi v), u in (0, 1], v in [0, 1) (Box and Muller).
+/// The discounted payoff of the option, in units of the spot price: max(x - strike, 0). Its price at the end is
+/// x = exp(s z - s^2 / 2). The normal number z is sqrt(-2 log u) cos(2 pi v), u in (0, 1], v in [0, 1) (Box, Muller).
 template <class T>
 struct Call {
   T strike;

@@ -1,5 +1,5 @@
 /// \file
-/// One scan per bin. For each element of the bin, it counts the elements of the same bin before it: its place behind all
+/// One scan per bin. For each element of the bin it counts the elements of the same bin before it: its place behind the
 /// smaller bins. Simple and stable, but the whole array is read once per bin.
 
 #include "../pivot_bins.hpp"
