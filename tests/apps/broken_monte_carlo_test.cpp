@@ -129,13 +129,13 @@ TEST(BrokenMonteCarlo, IsRightWithoutAMistake) {
 TEST(BrokenMonteCarlo, LastBlockLost) {
   Broken<Mistake::last_block_lost> const wrong;
   expect_caught<MonteCarlo>(wrong, default_size, {}, "sums: 1 of 32");
-  expect_caught<MonteCarlo>(wrong, default_size, call(), "sums: 1 of 32");
-  expect_caught<MonteCarlo>(wrong, default_size, call("sobol", "control"), "sums: 1 of 32");
+  expect_caught<MonteCarlo>(wrong, 100003, call(), "sums: 1 of 32");
+  expect_caught<MonteCarlo>(wrong, 100003, call("sobol", "control"), "sums: 1 of 32");
 }
 TEST(BrokenMonteCarlo, RanksSharePoints) {
   Broken<Mistake::ranks_share_points> const wrong;
   expect_caught<MonteCarlo>(wrong, default_size, {}, "first at [16]");
-  expect_caught<MonteCarlo>(wrong, default_size, call(), "first at [16]");
+  expect_caught<MonteCarlo>(wrong, 100003, call(), "first at [16]");
 }
 TEST(BrokenMonteCarlo, SameSign) {
   expect_caught<MonteCarlo>(Broken<Mistake::same_sign>{}, default_size, call("random", "antithetic"), "sums");
