@@ -25,7 +25,8 @@ namespace tessera::transformer_block {
 
 struct TransformerBlock {
   static constexpr AppInfo info{.name = "transformer_block",
-                                .summary = "a = x + attention(layernorm(x)); y = a + mlp(layernorm(a))"};
+                                .summary = "a = x + attention(layernorm(x)); y = a + mlp(layernorm(a))",
+                                .traffic = {.pattern = Traffic::Pattern::sums, .launches = 15, .times = 2}};
 
   struct Parameters {
     std::int64_t heads = 0;
@@ -231,6 +232,12 @@ struct TransformerBlock {
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) {
     return std::max({input[x_][1], input[x_][2], input[w1_][0]});
   }
+
+  /// All ranks have x and all weights, and get all of y.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
+    return std::vector<Split>(count_, Split::whole);
+  }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::whole}; }
 
   static constexpr int reference_doubles = 3;  ///< a value and two scales
   template <class T>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -18,6 +19,9 @@ namespace tessera {
 namespace {
 
 using nlohmann::json;
+
+// They have a distributed row, but no report of two GPUs yet.
+std::set<std::string> const not_yet_run{"monte_carlo", "transformer_block"};
 
 TEST(Traffic, IsWhatARunOnTwoGpusCounted) {
   for (App const& app : all_apps()) {
@@ -61,8 +65,8 @@ TEST(Traffic, IsWhatARunOnTwoGpusCounted) {
     }
     // A mini-app that has no measurement yet must send nothing.
     bool const silent = app.info.traffic.pattern == Traffic::Pattern::nothing;
-    bool const not_yet_run = app.info.name == "monte_carlo";
-    EXPECT_TRUE(compared > 0 || !app.distributed || silent || not_yet_run) << app.info.name;
+    bool const is_unmeasured = not_yet_run.contains(app.info.name);
+    EXPECT_TRUE(compared > 0 || !app.distributed || silent || is_unmeasured) << app.info.name;
     EXPECT_TRUE(compared == 0 || app.distributed) << app.info.name;
   }
 }

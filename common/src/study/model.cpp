@@ -224,7 +224,7 @@ std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
         if (c.output[i].size() < 2) {
           together += elements(c.output[i]);
         } else {
-          add_sum(talk, elements(c.output[i]), of_word, p);
+          for (int t = 0; t < c.traffic.times; ++t) add_sum(talk, elements(c.output[i]), of_word, p);
         }
       }
       add_sum(talk, together, of_word, p);

@@ -110,6 +110,7 @@ struct Traffic {
   int launches = 1;            ///< of kernels, per rank on a GPU
   std::size_t field = 0;       ///< the input field whose rows the ranks share
   std::size_t word_bytes = 0;  ///< of a total, or of an element of the sums; 0: as the dtype
+  int times = 1;               ///< how often the sums of a matrix are made
 };
 
 /// A mini-app's description of itself.
