@@ -70,7 +70,10 @@ namespace tessera::testing {
 
 inline constexpr std::size_t rank_sizes[] = {0, 1, 2, 3, 5, 6, 7, 8, 64, 1000, 10007, 70001};
 
-/// Tests every kind of data and every size from `smallest` on, with each of these parameters.
+/// Expects the row on ranks to send in a launch what the model of a study counts, with default parameters.
+void expect_traffic_of_model(App const& app);
+
+/// Tests every kind of data and every size from `smallest` on, with each of these parameters; then what is sent.
 inline void expect_right_on_ranks(App const& app, std::vector<ParameterMap> const& parameters,
                                   std::size_t smallest = 0) {
   EXPECT_TRUE(app.distributed);
@@ -80,6 +83,7 @@ inline void expect_right_on_ranks(App const& app, std::vector<ParameterMap> cons
       for (DataKind const data : app.data) EXPECT_EQ(outcome_of(app, size, data, given), "");
     }
   }
+  expect_traffic_of_model(app);
 }
 
 }  // namespace tessera::testing

@@ -37,6 +37,7 @@ TEST(RowsOnRanks, Attention) {
       testing::outcome_of(app(), 5003, DataKind::exact,
                           {{"queries", std::int64_t{900}}, {"dim", std::int64_t{8}}, {"chunks", std::int64_t{3}}}),
       "");
+  testing::expect_traffic_of_model(app());
 }
 
 // Attention over ranks with a mistake: each rank sums over its own keys serially, and the pieces are merged.

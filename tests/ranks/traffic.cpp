@@ -1,0 +1,40 @@
+// The model's count of bytes and messages, against what the ranks counted in one launch.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "../../common/src/study/arguments.hpp"
+#include "rows.hpp"
+
+#include <tessera/study/model.hpp>
+
+namespace tessera::testing {
+
+void expect_traffic_of_model(App const& app) {
+  auto const count = static_cast<std::size_t>(world().count());
+  std::size_t const size = 10007;
+  for (Row const& row : app.rows) {
+    if (row.info.level != Level::ranks || row.dtype != app.rows.front().dtype || !is_wanted(row.dtype)) continue;
+    ParameterMap const given = with_defaults(app, {}, size);
+    std::optional<model::Talk> const talk = model::talk_of(study::model_case(app, row.dtype, size, given), count);
+    ASSERT_TRUE(talk) << app.info.name << " does not say what its ranks exchange";
+    auto const problem_case = app.generate_data(row.dtype, size, 42, app.data.front(), given);
+    std::unique_ptr<RowRun> const run = row.start(*problem_case);
+    run->enqueue();
+    run->fence();
+    ranks::Traffic const before = world().traffic();
+    run->enqueue();
+    run->fence();
+    ranks::Traffic const after = world().traffic();
+    double const bytes = world().sum(static_cast<double>(after.bytes - before.bytes));
+    double const messages = world().sum(static_cast<double>(after.messages - before.messages));
+    EXPECT_EQ(talk->all_messages, messages) << name_of(app, row) << " on " << count << " ranks";
+    // How many elements partition moves depends on the data.
+    double const allowed = app.info.traffic.pattern == Traffic::Pattern::shift ? 0.05 * bytes : 0;
+    EXPECT_NEAR(talk->all_bytes, bytes, allowed) << name_of(app, row) << " on " << count << " ranks";
+  }
+}
+
+}  // namespace tessera::testing
