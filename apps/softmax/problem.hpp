@@ -32,7 +32,7 @@ enum class Axis : std::uint8_t { all, rows, cols };
 struct Softmax {
   static constexpr AppInfo info{.name = "softmax",
                                 .summary = "y = exp(x - max) / sum exp(x - max)",
-                                .traffic = {.pattern = Traffic::Pattern::totals, .launches = 2, .word_bytes = 8}};
+                                .traffic = {.pattern = Traffic::Pattern::merged, .launches = 2, .word_bytes = 8}};
 
   struct Parameters {
     Axis axis = Axis::all;

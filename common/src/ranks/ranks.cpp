@@ -181,7 +181,8 @@ void Ranks::barrier() const {
 }
 
 void Ranks::all_gather_bytes(void const* own, void* all, std::size_t bytes) const {
-  Timed const timed(*this, bytes, 1);
+  auto const others = static_cast<std::size_t>(count_ - 1);
+  Timed const timed(*this, bytes * others, others);
   auto const length = static_cast<int>(bytes);
   MPI_Allgather(own, length, MPI_BYTE, all, length, MPI_BYTE, communicator_->world);
 }
@@ -199,7 +200,8 @@ std::vector<std::string> Ranks::all_gather(std::string const& text) const {
   }
   std::string joined(static_cast<std::size_t>(total), ' ');
   {
-    Timed const timed(*this, text.size(), 1);
+    auto const others = static_cast<std::size_t>(count_ - 1);
+    Timed const timed(*this, text.size() * others, others);
     MPI_Allgatherv(text.data(), static_cast<int>(text.size()), MPI_CHAR, joined.data(), counts.data(), offsets.data(),
                    MPI_CHAR, communicator_->world);
   }
@@ -219,7 +221,12 @@ void Ranks::sum_numbers(void* values, std::size_t count, Number number) const {
     case Number::f32: type = MPI_FLOAT, size = 4; break;
     case Number::f64: type = MPI_DOUBLE; break;
   }
-  Timed const timed(*this, count * size, 1);
+  // Counted as a sum per block, on its owner, whose result is sent back.
+  auto const others = static_cast<std::size_t>(count_ - 1);
+  std::size_t const own = block(count).size();
+  std::size_t const owners = std::min(count, others + 1);
+  std::size_t const messages = own > 0 ? owners - 1 + others : owners;
+  Timed const timed(*this, (count - own + own * others) * size, messages);
   auto* const bytes = static_cast<unsigned char*>(values);
   std::size_t const most = std::max<std::size_t>(1, longest_message() / size);
   for (std::size_t begin = 0; begin < count; begin += most) {

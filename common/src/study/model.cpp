@@ -118,7 +118,8 @@ std::string_view name_of(Pattern pattern) {
   switch (pattern) {
     case Pattern::unknown: return "";
     case Pattern::nothing: return "nothing";
-    case Pattern::totals: return "totals of all";
+    case Pattern::totals:
+    case Pattern::merged: return "totals of all";
     case Pattern::halo: return "halo";
     case Pattern::segments: return "cut segments";
     case Pattern::sums: return "sums of arrays";
@@ -205,6 +206,7 @@ std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
       talk.all_messages = p * (p - 1);
       talk.all_bytes = talk.all_messages * of_word;
       break;
+    case Pattern::merged: add_sum(talk, 1, of_word, p); break;
     case Pattern::halo:
       talk.words = 1;
       talk.bytes = halo_bytes;

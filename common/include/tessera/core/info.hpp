@@ -97,6 +97,7 @@ struct Traffic {
     unknown,     ///< nothing is predicted
     nothing,     ///< rows are independent
     totals,      ///< one number per rank, to all ranks
+    merged,      ///< one number per rank, merged by the first, to all ranks
     halo,        ///< rows of the next rank, as many as Problem::reach
     segments,    ///< the parts of segments that lie on a neighbour
     sums,        ///< sums over the ranks: outputs that every rank has whole, vectors as one array
