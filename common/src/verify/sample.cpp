@@ -70,11 +70,13 @@ ExpectedField gather(ExpectedField const& field, std::vector<Stretch> const& str
                        .exact = field.exact,
                        .grid = field.grid};
   for (auto const bound : expected_bounds) result.*bound = gathered(field.*bound, stretches);
-  if (count_of(stretches) == count_of(field.shape)) result.statistic = field.statistic;
+  bool const is_whole = count_of(stretches) == count_of(field.shape);
+  if (is_whole) result.statistic = field.statistic;
   if (field.narrow != nullptr) {
     for (float const value : gathered(field.narrow.get(), stretches)) result.value.push_back(value);
   }
   if (field.moved.data != nullptr) result.moved = gather(field.moved, stretches);
+  result.has_all_zeros = field.has_all_zeros && is_whole;
   if (field.compact != nullptr) {
     std::vector<CompactElement> const elements = gathered(field.compact.get(), stretches);
     std::shared_ptr<CompactElement[]> const copy(new CompactElement[elements.size()]);

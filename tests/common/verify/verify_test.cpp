@@ -1202,4 +1202,19 @@ TEST(Moved, PartsAndSamples) {
   EXPECT_FALSE(verify(expected, field<float>({1, 2, 3}), exact).passed);  // another dtype
 }
 
+// An unstable sort may exchange zeros of both signs; in a sample their numbers then differ.
+TEST(Moved, ZerosOfASample) {
+  ExpectedField const expected = moved<float>({-0.0F, 0.0F, 1.0F});
+  auto const exchanged = field<float>({0.0F, -0.0F, 1.0F});
+  std::vector<tessera::Stretch> const some{{0, 1}, {2, 3}};
+  EXPECT_TRUE(verify(gather(expected, some), gather(exchanged, some), exact).passed);
+  EXPECT_TRUE(verify_against_file(gather(field<float>({-0.0F, 0.0F, 1.0F}), some), gather(expected, some),
+                                  gather(exchanged, some), exact)
+                  .passed);
+  EXPECT_FALSE(verify(gather(expected, some), field<float>({1.0F, 1.0F}), exact).passed);
+  std::vector<tessera::Stretch> const all{{0, 3}};
+  EXPECT_TRUE(verify(gather(expected, all), exchanged, exact).passed);
+  EXPECT_FALSE(verify(gather(expected, all), field<float>({0.0F, 0.0F, 1.0F}), exact).passed);
+}
+
 }  // namespace

@@ -203,6 +203,8 @@ struct ExpectedField {
   /// Elements that rows only move, as the dtype has them, in place of `value`; there are no bounds. Results must be the
   /// same numbers, with NaN in the place of NaN. Both zeros are the same number, but there must be as many of each.
   HostField moved = {};
+  /// With `moved`: false in a sample. A row that is not stable may have put some of its zeros outside of it.
+  bool has_all_zeros = true;
   /// Number of terms in an element's longest sum; 0: the Problem's terms().
   double terms = 0;
   /// With a scale of 0: whether the values are exact sums that may have more bits than the dtype. Only for 16-bit
