@@ -260,7 +260,9 @@ TEST(Sort, RefusesWrongBits) {
   }
 }
 
-// An object takes launches until its epochs are used up, and more.
+// An object takes launches until its epochs are used up, and more. It cannot be copied.
+static_assert(!std::is_copy_constructible_v<kernels::OnesweepSort<Kokkos::DefaultHostExecutionSpace, float>>);
+static_assert(std::is_move_constructible_v<kernels::OnesweepSort<Kokkos::DefaultHostExecutionSpace, float>>);
 TEST(Sort, MoreLaunchesThanEpochs) {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
     Exec const exec;
@@ -270,7 +272,6 @@ TEST(Sort, MoreLaunchesThanEpochs) {
       EXPECT_EQ(handle.epoch, launch % 3 + 1);
       EXPECT_EQ(handle.first_ticket, 3 * launch);
     }
-    // 100 sorts of 1 << 20 bits of counts: more than the 512 epochs of the words.
     std::size_t const n = 5003;
     auto const keys = make_keys<std::uint32_t>(Keys::random, n);
     auto const in = on_space<Exec>(keys);

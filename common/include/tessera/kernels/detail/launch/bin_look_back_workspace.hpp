@@ -28,6 +28,12 @@ class BinLookBackWorkspace {
         count_bits_(std::max(1, static_cast<int>(std::bit_width(most)))),
         words_(label + "::words", tiles * bins),
         counter_(label + "::counter") {}
+  // A copy would share the counter on the device, but not the number of its next ticket.
+  BinLookBackWorkspace(BinLookBackWorkspace const&) = delete;
+  BinLookBackWorkspace& operator=(BinLookBackWorkspace const&) = delete;
+  BinLookBackWorkspace(BinLookBackWorkspace&&) = default;
+  BinLookBackWorkspace& operator=(BinLookBackWorkspace&&) = default;
+  ~BinLookBackWorkspace() = default;
 
   /// Returns the handle for the next launch, which must draw exactly `tiles` tickets. Enqueues nothing, except when the
   /// epochs are used up: then it clears the words.

@@ -26,6 +26,12 @@ class LookBackWorkspace {
         partial_(unset(label + "::partial"), Handle::packed ? 0 : tiles),
         inclusive_(unset(label + "::inclusive"), Handle::packed ? 0 : tiles),
         counter_(label + "::counter") {}
+  // A copy would share the counter on the device, but not the number of its next ticket.
+  LookBackWorkspace(LookBackWorkspace const&) = delete;
+  LookBackWorkspace& operator=(LookBackWorkspace const&) = delete;
+  LookBackWorkspace(LookBackWorkspace&&) = default;
+  LookBackWorkspace& operator=(LookBackWorkspace&&) = default;
+  ~LookBackWorkspace() = default;
 
   /// Returns the handle for the next launch, which must draw exactly `tiles` tickets. Enqueues nothing, except once in
   /// 2^30 launches, when it clears the memory.
