@@ -12,6 +12,7 @@
 #include <tessera/kernels/conv2d.hpp>
 #include <tessera/kernels/embedding.hpp>
 #include <tessera/kernels/gemm.hpp>
+#include <tessera/kernels/merge_sort.hpp>
 #include <tessera/kernels/partition.hpp>
 #include <tessera/kernels/partition_segments.hpp>
 #include <tessera/kernels/pooling.hpp>
@@ -54,6 +55,12 @@ TEST(Overlap, is_refused) {
   EXPECT_THROW(kernels::embedding(exec, indices, m, m), std::invalid_argument);
   EXPECT_THROW(kernels::unique(exec, indices, indices, count), std::invalid_argument);
   EXPECT_THROW(kernels::reduce_by_key(exec, indices, of_m, indices, of_m, count), std::invalid_argument);
+  EXPECT_THROW(kernels::merge_sort(exec, a, a), std::invalid_argument);
+  Vector const keys("keys", 16), values("values", 16);
+  EXPECT_THROW(kernels::merge_sort_by_key(exec, keys, values, values, a), std::invalid_argument);
+  EXPECT_THROW(kernels::merge_sort_by_key(exec, keys, values, a, keys), std::invalid_argument);
+  EXPECT_THROW(kernels::merge_sort_by_key(exec, keys, values, a, a), std::invalid_argument);
+  EXPECT_NO_THROW(kernels::merge_sort_by_key(exec, keys, values, a, b));
   EXPECT_THROW(kernels::segmented_sum(exec, a, Totals("offsets", 17), a), std::invalid_argument);
 }
 

@@ -193,7 +193,7 @@ class MergeSort {
   }
 
   /// Enqueues the sort: `sorted` and `sorted_values` get all keys and values in the order; equal keys keep their order.
-  /// Without values both arrays of values are ignored. Input and output must not overlap. Throws std::invalid_argument
+  /// Without values both arrays of values are ignored. Outputs must not overlap each other or an input. Throws std::invalid_argument
   /// for Views of another length.
   template <class In, class ValuesIn, class Out, class ValuesOut>
     requires Readable<In, Exec, T, 1> && Readable<ValuesIn, Exec, V, 1> && Writable<Out, Exec, T, 1> &&
@@ -201,7 +201,10 @@ class MergeSort {
   void operator()(Exec const& exec, collective::KeyOrder<T> const& order, In const& keys, ValuesIn const& values,
                   Out const& sorted, ValuesOut const& sorted_values) const {
     require_apart(sorted, keys);
-    if (with_values_) require_apart(sorted_values, values);
+    if (with_values_) {
+      require_apart(sorted, values);
+      require_apart(sorted_values, keys, values, sorted);
+    }
     T const* const from = contiguous(keys, n_);
     T* const to = contiguous(sorted, n_);
     if (with_values_) {
@@ -220,7 +223,7 @@ class MergeSort {
     using Kernels = detail::MergeSortKernels<Exec, T, V, with_values, Tuning>;
     using Tag = typename Kernels::TilesTag;
     auto const size = static_cast<std::size_t>(tile_);
-    int const tiles = static_cast<int>(tiles_of(n_, size));
+    int const tiles = league_of(tiles_of(n_, size));
     if (tiles == 0) return;
     std::size_t const bytes = 2 * Kernels::Scratch::shmem_size(size);
     T* other = keys_.data();
