@@ -126,8 +126,8 @@ std::optional<std::uint64_t> number_in(std::filesystem::path const& path) {
 }
 
 // The counters of microjoules of the packages: <folder>/intel-rapl:<package>/energy_uj, which also AMD's processors
-// have. Deeper folders (core, memory) are parts of a package. A counter begins again at max_energy_range_uj, after
-// minutes.
+// have. Deeper folders (core, memory) are parts of a package; psys, of the whole machine, contains the packages. A
+// counter begins again at max_energy_range_uj, after minutes.
 class RaplMeter final : public EnergyMeter {
  public:
   explicit RaplMeter(std::string const& folder) {
@@ -136,6 +136,8 @@ class RaplMeter final : public EnergyMeter {
     for (auto const& entry : std::filesystem::directory_iterator(folder, error)) {
       std::string const name = entry.path().filename();
       if (!name.starts_with("intel-rapl:") || std::ranges::count(name, ':') != 1) continue;
+      std::string kind;
+      if (std::ifstream(entry.path() / "name") >> kind && kind == "psys") continue;
       auto const value = number_in(entry.path() / "energy_uj");
       auto const range = number_in(entry.path() / "max_energy_range_uj");
       locked = locked || (!value && std::filesystem::exists(entry.path() / "energy_uj", error));

@@ -208,6 +208,10 @@ TEST_F(Energies, of_packages_and_not_of_their_parts) {
   write("intel-rapl:0:0", "max_energy_range_uj", "5000000");
   write("intel-rapl:1", "energy_uj", "4000000");
   write("intel-rapl:1", "max_energy_range_uj", "5000000");
+  write("intel-rapl:1", "name", "package-1");
+  write("intel-rapl:2", "energy_uj", "9000000");
+  write("intel-rapl:2", "max_energy_range_uj", "9000000000");
+  write("intel-rapl:2", "name", "psys");  // the whole machine, which contains the packages
   write("dtpm", "energy_uj", "7");
   auto const counter = rapl_meter(folder.string());
   EXPECT_EQ(counter->source(), "processor packages (2), RAPL");
