@@ -149,7 +149,7 @@ struct Sort {
   template <class T>
   [[nodiscard]] static auto element(Draw const& draw, Parameters const& parameters) {
     using Element = std::conditional_t<std::is_integral_v<T>, T, double>;
-    if (draw.field == 1) return static_cast<Element>(draw.index);
+    if (draw.field == 1) return static_cast<Element>(static_cast<ValueOf<T>>(draw.index));  // modulo 2^32 in 32 bits
     if (draw.data == DataKind::adversarial) return static_cast<Element>(adversarial_key<T>(draw));
     return static_cast<Element>(key_of<T>(word(draw, parameters)));
   }

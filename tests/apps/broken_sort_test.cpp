@@ -150,6 +150,12 @@ TEST(BrokenSort, ValuesInWrongPlaces) {
   expect_caught<Mistake::ties_in_wrong_order, Mistake::values_left_behind>(testing::late_size(), DataKind::random,
                                                                            with_index);
 }
+// Indices beyond 2^31 are 32-bit values, too: they wrap, and do not all become one number.
+TEST(BrokenSort, GeneratedValuesOfLongArrays) {
+  Draw const draw{.field = 1, .index = 3000000000};
+  EXPECT_EQ(Sort::element<float>(draw, {}), -1294967296.0);
+  EXPECT_EQ(Sort::element<double>(draw, {}), 3e9);
+}
 TEST(BrokenSort, Ascends) {
   expect_caught<Mistake::ignores_descending>(1000, DataKind::random, {{"descending", true}});
 }
