@@ -27,7 +27,7 @@ struct TilePlan {
 
   /// Returns the policy of one team per tile of n keys.
   [[nodiscard]] Policy policy(Exec const& exec, std::size_t n) const {
-    return with_scratch(Policy(exec, static_cast<int>(tiles_of(n, tile)), threads), arrays * Tile::shmem_size(tile));
+    return with_scratch(Policy(exec, league_of(tiles_of(n, tile)), threads), arrays * Tile::shmem_size(tile));
   }
 
   int threads;
