@@ -37,7 +37,8 @@ using SplitTuning = BinTuning<Exec, T, Value>;
 /// enqueues; calls on one object must not run concurrently.
 ///
 /// T, Value: trivially copyable. BinOf: `int operator()(T const&) const` in device code, from 0 to bins - 1. It is
-/// called several times per item and must always return the same bin. Any other bin is undefined behaviour.
+/// called several times per item and must always return the same bin. Any other bin is undefined behaviour. It is also
+/// called for T{}, whose bin is not used.
 template <ExecutionSpace Exec, class T, class BinOf, class Value = NoValue, class Tuning = SplitTuning<Exec, T, Value>>
 class BinSplit {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_copyable_v<Value>,

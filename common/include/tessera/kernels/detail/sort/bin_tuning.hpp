@@ -44,8 +44,8 @@ struct WarpBinTuning {
   static constexpr int count_threads = 16;                                       ///< warps per team that counts
   static constexpr int count_rows = sizeof(T) > 8 ? 2 : sizeof(T) > 4 ? 8 : 16;  ///< items per lane in flight there
   static constexpr double count_chunks = 0.5;  ///< chunks per resident team: each adds all counters to the totals
-  /// Tiles of a launch that looks back, at least. A longer array takes up to four launches, which share one workspace:
-  /// a tile's counts take 1 KB, 3% of its items.
+  /// Tiles of a launch that looks back, at least. A longer array takes up to four launches (more above 2^30 items),
+  /// which share one workspace: a tile's counts take 1 KB, 3% of its items.
   static constexpr std::size_t launch_tiles = 8192;
   /// True: kernels are written for warps, tiles are held in registers. False: plain loops over memory, for one thread.
   static constexpr bool warps = true;
