@@ -98,6 +98,5 @@ class FusedBlock {
   Matrix hidden_;
   double steps_;
 };
-;
 
 }  // namespace tessera::transformer_block
