@@ -42,7 +42,7 @@ template <class Input>
 /// (a score, an exponential or gelu has fewer).
 template <class Input>
 [[nodiscard]] double longest_stage(Input const& input, std::initializer_list<double> stages) {
-  return std::max({std::max(stages), static_cast<double>(input.d_head()) + 2, 8.0});
+  return std::max({std::max(stages), static_cast<double>(input.d_head()) + 2, 64.0});
 }
 
 /// The results of the stages: one row per token.

@@ -239,6 +239,15 @@ TEST(BrokenTransformerBlock, LosesHiddenUnit) {
   expect_caught<TransformerBlock>(Broken<LosesHiddenUnit>{}, small_size, small, "y");
 }
 
+// The reference's estimate of single roundings needs chains of 64 or more, also of narrow rows.
+TEST(TransformerBlock, StatesChainsThatTheEstimateNeeds) {
+  struct {
+    [[nodiscard]] std::size_t d_head() const { return 4; }
+  } const narrow;
+  EXPECT_EQ(longest_stage(narrow, {3}), 64);
+  EXPECT_EQ(longest_stage(narrow, {3, 100}), 100);
+}
+
 // The launches of tensor_3xtf32, on hosts with emulated matrix units.
 struct OnUnits {
   static constexpr VariantInfo info{.name = "on_units", .summary = "a block on matrix units"};
