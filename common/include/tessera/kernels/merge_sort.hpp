@@ -193,8 +193,8 @@ class MergeSort {
   }
 
   /// Enqueues the sort: `sorted` and `sorted_values` get all keys and values in the order; equal keys keep their order.
-  /// Without values both arrays of values are ignored. Outputs must not overlap each other or an input. Throws std::invalid_argument
-  /// for Views of another length.
+  /// Without values both arrays of values are ignored. Outputs must not overlap each other or an input. Throws
+  /// std::invalid_argument if they do, and for Views of another length.
   template <class In, class ValuesIn, class Out, class ValuesOut>
     requires Readable<In, Exec, T, 1> && Readable<ValuesIn, Exec, V, 1> && Writable<Out, Exec, T, 1> &&
              Writable<ValuesOut, Exec, V, 1>
