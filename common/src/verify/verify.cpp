@@ -58,8 +58,9 @@ struct Error {
 template <class T>
 Error error_of(double expected, double scale, double offset, double actual, Tolerance const& tolerance) {
   if constexpr (std::is_integral_v<T>) {
-    // An int32 is exact in a double, and so is a count of elements in memory: below 2^53.
-    return {std::abs(actual - expected), offset};
+    // An int32 is exact in a double, and so is a count of elements in memory. From 2^53 on a double lacks the last bits
+    // of an integer: such a field must be ExpectedField::moved.
+    return {std::abs(expected) < 0x1p53 ? std::abs(actual - expected) : infinity, offset};
   } else {
     if (std::isnan(expected)) return {std::isnan(actual) ? 0 : infinity, 0};
     if ((scale == 0 || tolerance.growth == 0) && offset == 0) {

@@ -819,6 +819,15 @@ TEST(VerifyInt64, CountsBeyondInt32AreExact) {
   EXPECT_FALSE(passes<std::int64_t>(not_a_number, 0, 0, exact));
 }
 
+// A double would take 2^53 for 2^53 + 1.
+TEST(VerifyInt64, WhatADoubleCannotTellApartIsNeverRight) {
+  std::int64_t const value = std::int64_t{1} << 53;
+  EXPECT_TRUE(passes<std::int64_t>(0x1p53 - 1, 0, value - 1, exact));
+  EXPECT_FALSE(passes<std::int64_t>(0x1p53, 0, value + 1, exact));
+  EXPECT_FALSE(passes<std::int64_t>(-0x1p53, 0, -value - 1, exact));
+  EXPECT_FALSE(passes<std::uint64_t>(0x1p63, 0, std::uint64_t{1} << 63, exact));
+}
+
 // -------------------------------------------------------------------------------------------------- same_bits
 
 TYPED_TEST(Verify, SameBits) {
