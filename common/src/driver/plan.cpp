@@ -163,22 +163,28 @@ void plan_files(App const& app, Options const& options, std::vector<std::string>
 }
 
 // Returns the dtype of the file if this build has no rows in it. A build with only float can then run the float cases
-// of a directory, and reports what it leaves out.
+// of a directory, and reports what it leaves out. The fields of that dtype are not in the build: at least one has the
+// dtype itself, and the others are int32 or int64 (indices, offsets, values of a sort).
 std::optional<DType> missing_dtype(App const& app, CaseFile const& file) {
+  auto const holds = [&](FieldSpec field, DType dtype) {
+    field.dtype = dtype;
+    try {
+      (void)file.shape(field);
+      return true;
+    } catch (UserError const&) {
+      return false;
+    }
+  };
+  std::vector<FieldSpec> const fields = app.input_fields(app.rows.front().dtype);
   for (DType const dtype : run_dtypes) {
     if (!app.may_have(dtype)) continue;
     if (std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; })) continue;
-    bool fits = file.stated_dtype(app).value_or(dtype) == dtype;
-    DType const known = app.rows.front().dtype;
-    for (FieldSpec field : app.input_fields(known)) {
-      if (field.dtype == known) field.dtype = dtype;
-      try {
-        (void)file.shape(field);
-      } catch (UserError const&) {
-        fits = false;
-      }
-    }
-    if (fits) return dtype;
+    if (file.stated_dtype(app).value_or(dtype) != dtype) continue;
+    auto const has_it = [&](FieldSpec const& field) { return holds(field, dtype); };
+    auto const may_be = [&](FieldSpec const& field) {
+      return has_it(field) || holds(field, DType::int32) || holds(field, DType::int64);
+    };
+    if (std::ranges::all_of(fields, may_be) && (fields.empty() || std::ranges::any_of(fields, has_it))) return dtype;
   }
   return std::nullopt;
 }

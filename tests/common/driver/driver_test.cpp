@@ -2585,6 +2585,37 @@ TEST_F(Suite, inputs_of_a_dtype_that_this_build_lacks_are_left_out) {
   expect_mistake(suite_run("all", {"--inputs", directory.string()}), "/expected/out has shape [3]");
 }
 
+// As in sort: in a missing dtype, another field may have another dtype than in those that are there.
+TEST_F(Suite, inputs_whose_other_fields_depend_on_the_missing_dtype_are_left_out) {
+  auto const write = [&]<class T, class Value>(std::string const& name, T key, Value value) {
+    fs::create_directories(fs::path(path(name)).parent_path());
+    OutputFile file(path(name));
+    file.write_input({{"a", dtype_of<T>, {1}, {std::shared_ptr<void>(), &key}},
+                      {"values", dtype_of<Value>, {1}, {std::shared_ptr<void>(), &value}}},
+                     {});
+    file.commit();
+  };
+  write("fake/b.h5", 1.0F, std::int32_t{0});
+  write("fake/c.h5", 1.0, std::int64_t{0});
+  write("fake/d.h5", std::int64_t{1}, std::int64_t{0});
+  machine().dtypes = {"float"};
+  apps = {fake_app({"fake", {"good"}})};
+  apps[0].has_more_integers = true;
+  apps[0].input_fields = [](DType dtype) {
+    return std::vector<FieldSpec>{{.name = "a", .dtype = dtype},
+                                  {.name = "values", .dtype = size_of(dtype) == 8 ? DType::int64 : DType::int32}};
+  };
+  Result const result = suite_run("all", {"--inputs", directory.string()});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(report()["rows"].size(), 1u);
+  EXPECT_TRUE(has(result.out, "c.h5: skipped (it holds double")) << result.out;
+  EXPECT_TRUE(has(result.out, "d.h5: skipped (it holds int64")) << result.out;
+  write("fake/e.h5", 1.0F, 0.0F);  // fits no dtype
+  fs::remove(path("r.json"));
+  counts() = {};
+  expect_mistake(suite_run("all", {"--inputs", directory.string()}), "e.h5: the dtypes of /input fit no run");
+}
+
 TEST_F(Suite, a_digest_of_files_and_generated_cases_has_a_line_a_mini_app) {
   write_case<float>("fake/a.h5", {0, 1}, {10, 11});
   write_case<double>("fake/b.h5", {0, 1}, {10, 11});
