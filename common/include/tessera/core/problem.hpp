@@ -52,8 +52,8 @@ concept Fields = requires(F& fields) {
 ///   (core/random.hpp), so that any rank and any thread can generate its part.
 /// - `data`, optional: an array of the DataKinds that `element` supports, the default first. Default: only random.
 /// - `short_floats`, optional: true if it has rows in Half and BFloat16 (core/half.hpp), in builds with these dtypes.
-/// - `more_integers`, optional: true if it has rows in int64, uint32 and uint64, in builds with int32. Fields of 64 bits
-///   are then ExpectedField::moved, because a double has only 53.
+/// - `more_integers`, optional: true if it has rows in int64, uint32 and uint64, in builds with int32. Fields of
+///   64 bits are then ExpectedField::moved, because a double has only 53.
 /// - `check(parameters, dtype)`, optional: throws UserError if a parameter does not suit the dtype (a constant of 2.5
 ///   for int32). Called before any data are made.
 /// - `check_source(dtype, source)`, optional: throws UserError if values of a file are no input, such as offsets that
