@@ -257,112 +257,115 @@ def _size_axis(axes, sizes):
 
 
 def shares(picture, names):
+    right = 1.25  # a dot beyond it stands at the edge, with its figure
+
+    def draw(axes, point, y, colour, marker):
+        at = min(point.share_of_roof, right)
+        axes.plot([0, min(at, 1.1)], [y, y], color=colour, linewidth=1.1, zorder=2)
+        axes.plot([min(at, 1.1), at], [y, y], color=colour, linewidth=1.1, zorder=2,
+                  linestyle="-" if point.share_of_roof <= right else ":")  # fmt: skip
+        _dot(axes, at, y, colour, marker, clip_on=False)
+        # From quartile to quartile; what is written stands right of that.
+        worst, best = (min(point.share_of_roof * point.seconds / time, right)
+                       for time in (point.high_seconds, point.low_seconds))  # fmt: skip
+        axes.plot([worst, best], [y, y], color="black", marker="|", markersize=5, **SPREAD)
+        _figure_beside(axes, _share(point), max(at, best), y)
+
+    def scale(axes):
+        axes.axvline(1, **ROOF)
+        axes.set_xlim(0, right)
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
+        axes.xaxis.set_major_formatter(PercentFormatter(1))
+        axes.set_xlabel("share of the roof")
+
     with plt.rc_context(LOOK):
-        columns = _columns(picture.groups)
-        lines = max(sum(len(group.points) + 1.4 for group in column) for column in columns)
-        size = 3.9 * max(len(columns), 1.7), 0.9 + 0.165 * lines
-        figure, panels = plt.subplots(1, len(columns), squeeze=False, figsize=size)
-        beyond = any(point.share_of_roof > 1.005 for group in picture.groups for point in group.points)
-        right = 1.25  # a dot beyond it stands at the edge, with its figure
-        for axes, column in zip(panels[0], columns, strict=True):
-            y, ticks, labels = 0.0, [], []
-            for group in column:
-                y += 1.0
-                axes.annotate(group.name + ("*" if group.small else ""), (0, y), xytext=(-4, 0), ha="right",
-                              va="center", xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8,
-                              fontweight="bold")  # fmt: skip
-                for point in group.points:
-                    y += 1.0
-                    colour, marker = LEVELS.get(point.level, ("#777777", "h"))
-                    at = min(point.share_of_roof, right)
-                    axes.plot([0, min(at, 1.1)], [y, y], color=colour, linewidth=1.1, zorder=2)
-                    axes.plot([min(at, 1.1), at], [y, y], color=colour, linewidth=1.1, zorder=2,
-                              linestyle="-" if point.share_of_roof <= right else ":")  # fmt: skip
-                    axes.plot(at, y, marker=marker, color=colour, markeredgecolor="black", markeredgewidth=0.4,
-                              zorder=3, clip_on=False)  # fmt: skip
-                    # From quartile to quartile; what is written stands right of that.
-                    worst, best = (min(point.share_of_roof * point.seconds / time, right)
-                                   for time in (point.high_seconds, point.low_seconds))  # fmt: skip
-                    axes.plot([worst, best], [y, y], color="black", marker="|", markersize=5, **SPREAD)
-                    axes.annotate(_share(point), (max(at, best), y), xytext=(5, 0), textcoords="offset points",
-                                  va="center", fontsize=7, bbox=PAPER)  # fmt: skip
-                    ticks.append(y)
-                    labels.append(point.variant)
-                y += 0.4
-            axes.axvline(1, **ROOF)
-            axes.set(ylim=(lines + 0.6, 0.2), xlim=(0, right))
-            axes.set_yticks(ticks, labels, fontsize=7)
-            axes.tick_params(axis="y", length=0)
-            axes.grid(axis="y", visible=False)
-            axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
-            axes.xaxis.set_major_formatter(PercentFormatter(1))
-            axes.set_xlabel("share of the roof")
-        present = {point.level for group in picture.groups for point in group.points}
-        handles = [
-            Line2D([], [], color=colour, marker=marker, markeredgecolor="black", markeredgewidth=0.4, label=level)
-            for level, (colour, marker) in LEVELS.items()
-            if level in present
-        ]
-        handles.append(Line2D([], [], **ROOF, label="roof"))
-        _below(figure, handles, [handle.get_label() for handle in handles], len(handles))
-        _title(figure, f"Share of the roof, {picture.dtype}", names[picture.place], _points_of(picture.groups))
+        figure = _line_per_variant(picture.groups, 3.9, draw, scale)
+        _levels_below(figure, picture.groups, Line2D([], [], **ROOF, label="roof"))
+        some_points = _points_of(picture.groups)
+        _title(figure, f"Share of the roof, {picture.dtype}", names[picture.place], some_points)
+        beyond = any(point.share_of_roof > 1.005 for point in some_points)
         more = "beyond 125%: at the edge, with its figure" if beyond else ""
-        if beyond and not _doubts(_points_of(picture.groups)):
+        if beyond and not _doubts(some_points):
             more = f"beyond 100%: caches help; {more}"
-        _caption(figure, _words(picture.place, _points_of(picture.groups), picture.groups, more, bars=True))
+        _caption(figure, _words(picture.place, some_points, picture.groups, more, bars=True))
         return figure
 
 
 def energies(picture, names):
+    some_points = _points_of(picture.groups)
+    all_joules = [point.joules_per_element for point in some_points]
+    left, right = min(all_joules) / 2, max(all_joules) * 2
+
+    def draw(axes, point, y, colour, marker):
+        at = point.joules_per_element
+        axes.plot([left, at], [y, y], color=colour, linewidth=1.1, zorder=2)
+        _dot(axes, at, y, colour, marker)
+        _figure_beside(axes, _energy(point), at, y)
+
+    def scale(axes):
+        axes.set_xscale("log")
+        axes.set_xlim(left, right * (right / left))  # the figures stand right of the dots
+        _plain_log(axes, "x")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _joules(value)))
+        axes.set_xlabel("energy per element of the largest field")
+
     with plt.rc_context(LOOK):
-        columns = _columns(picture.groups)
-        lines = max(sum(len(group.points) + 1.4 for group in column) for column in columns)
-        size = 4.2 * max(len(columns), 1.7), 0.9 + 0.165 * lines
-        figure, panels = plt.subplots(1, len(columns), squeeze=False, figsize=size)
-        all_joules = [point.joules_per_element for point in _points_of(picture.groups)]
-        left, right = min(all_joules) / 2, max(all_joules) * 2
-        for axes, column in zip(panels[0], columns, strict=True):
-            y, ticks, labels = 0.0, [], []
-            for group in column:
-                y += 1.0
-                axes.annotate(group.name + ("*" if group.small else ""), (0, y), xytext=(-4, 0), ha="right",
-                              va="center", xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8,
-                              fontweight="bold")  # fmt: skip
-                for point in group.points:
-                    y += 1.0
-                    colour, marker = LEVELS.get(point.level, ("#777777", "h"))
-                    at = point.joules_per_element
-                    axes.plot([left, at], [y, y], color=colour, linewidth=1.1, zorder=2)
-                    axes.plot(at, y, marker=marker, color=colour, markeredgecolor="black", markeredgewidth=0.4,
-                              zorder=3)  # fmt: skip
-                    axes.annotate(_energy(point), (at, y), xytext=(5, 0), textcoords="offset points", va="center",
-                                  fontsize=7, bbox=PAPER)  # fmt: skip
-                    ticks.append(y)
-                    labels.append(point.variant)
-                y += 0.4
-            axes.set_xscale("log")
-            # The figures stand right of the dots.
-            axes.set(ylim=(lines + 0.6, 0.2), xlim=(left, right * (right / left)))
-            _plain_log(axes, "x")
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _joules(value)))
-            axes.set_yticks(ticks, labels, fontsize=7)
-            axes.tick_params(axis="y", length=0)
-            axes.grid(axis="y", visible=False)
-            axes.set_xlabel("energy per element of the largest field")
-        present = {point.level for group in picture.groups for point in group.points}
-        handles = [
-            Line2D([], [], color=colour, marker=marker, markeredgecolor="black", markeredgewidth=0.4, label=level)
-            for level, (colour, marker) in LEVELS.items()
-            if level in present
-        ]
-        _below(figure, handles, [handle.get_label() for handle in handles], len(handles))
-        some_points = _points_of(picture.groups)
+        figure = _line_per_variant(picture.groups, 4.2, draw, scale)
+        _levels_below(figure, picture.groups)
         _title(figure, f"Energy, {picture.dtype}", names[picture.place], some_points)
         words = [_built(picture.place), "whole board or processor packages, idle power included"]
         if any(group.small for group in picture.groups):
             words.append("* under 16 MiB and 16 M operations: caches and launches count more than memory")
         _caption(figure, words)
         return figure
+
+
+def _line_per_variant(groups, width, draw, scale):
+    """Returns a figure with columns of mini-apps, `width` inches each, and a line per variant. `draw(axes, point, y,
+    colour, marker)` draws a line; `scale(axes)` sets the horizontal axis."""
+    columns = _columns(groups)
+    lines = max(sum(len(group.points) + 1.4 for group in column) for column in columns)
+    size = width * max(len(columns), 1.7), 0.9 + 0.165 * lines
+    figure, panels = plt.subplots(1, len(columns), squeeze=False, figsize=size)
+    for axes, column in zip(panels[0], columns, strict=True):
+        y, ticks, labels = 0.0, [], []
+        for group in column:
+            y += 1.0
+            axes.annotate(group.name + ("*" if group.small else ""), (0, y), xytext=(-4, 0), ha="right", va="center",
+                          xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8,
+                          fontweight="bold")  # fmt: skip
+            for point in group.points:
+                y += 1.0
+                draw(axes, point, y, *LEVELS.get(point.level, ("#777777", "h")))
+                ticks.append(y)
+                labels.append(point.variant)
+            y += 0.4
+        scale(axes)
+        axes.set_ylim(lines + 0.6, 0.2)
+        axes.set_yticks(ticks, labels, fontsize=7)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="y", visible=False)
+    return figure
+
+
+def _dot(axes, at, y, colour, marker, **more):
+    axes.plot(at, y, marker=marker, color=colour, markeredgecolor="black", markeredgewidth=0.4, zorder=3, **more)
+
+
+def _figure_beside(axes, text, at, y):
+    axes.annotate(text, (at, y), xytext=(5, 0), textcoords="offset points", va="center", fontsize=7, bbox=PAPER)
+
+
+def _levels_below(figure, groups, *more):
+    """The legend of the levels that are shown, and of `more`."""
+    present = {point.level for point in _points_of(groups)}
+    handles = [
+        Line2D([], [], color=colour, marker=marker, markeredgecolor="black", markeredgewidth=0.4, label=level)
+        for level, (colour, marker) in LEVELS.items()
+        if level in present
+    ]
+    handles.extend(more)
+    _below(figure, handles, [handle.get_label() for handle in handles], len(handles))
 
 
 def _energy(point):
