@@ -47,9 +47,9 @@ struct Parameters {
     values.shapes_generated = true;
     return {
         {&Parameters::descending, {.name = "descending", .help = "the largest key first; NaN stays last"}},
-        {&Parameters::begin_bit, number_parameter("begin_bit", "the lowest bit of a key's word that counts", 0, 63)},
+        {&Parameters::begin_bit, number_parameter("begin-bit", "the lowest bit of a key's word that counts", 0, 63)},
         {&Parameters::end_bit,
-         number_parameter("end_bit", "one above the highest bit that counts; 0: the key's width", 0, 64)},
+         number_parameter("end-bit", "one above the highest bit that counts; 0: the key's width", 0, 64)},
         {&Parameters::with_values, values, {{"none", false}, {"index", true}}},
         {&Parameters::distribution,
          {.name = "distribution",
@@ -141,7 +141,7 @@ struct Sort {
     throw UserError("bits " + std::to_string(parameters.begin_bit) + " to " +
                     std::to_string(parameters.last_bit(width)) + " of " + std::string(name_of(dtype)) +
                     " keys (a key has bits 0 to " + std::to_string(width) +
-                    "); choose 0 <= begin_bit < end_bit <= " + std::to_string(width));
+                    "); choose 0 <= --begin-bit < --end-bit <= " + std::to_string(width));
   }
 
   /// Key: see Distribution; adversarial keys include NaN, infinities, zeros of both signs, and denormals. Value: the

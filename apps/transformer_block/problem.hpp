@@ -49,9 +49,9 @@ struct TransformerBlock {
           {&Parameters::tokens,
            extent_parameter("tokens", "tokens of a generated sequence; 0: up to 2048, from --size", 0, most)},
           {&Parameters::d_model,
-           extent_parameter("d_model", "columns of the generated x; 0: from --size = batch * tokens * d_model^2", 0,
+           extent_parameter("d-model", "columns of the generated x; 0: from --size = batch * tokens * d_model^2", 0,
                             most)},
-          {&Parameters::d_ff, extent_parameter("d_ff", "hidden units of the generated MLP; 0: 4 * d_model", 0, most)},
+          {&Parameters::d_ff, extent_parameter("d-ff", "hidden units of the generated MLP; 0: 4 * d_model", 0, most)},
           {&Parameters::team, team_parameter()}};
     }
 

@@ -43,7 +43,7 @@ def sort_case(name, description, keys, values=None, descending=False, begin_bit=
     values = np.empty(0, of_values) if values is None else np.asarray(values, of_values)
     order = places(keys, descending, begin_bit, end_bit)
     expected = {"keys": keys[order], "values": values[order] if values.size else values}
-    parameters = {"descending": descending, "begin_bit": begin_bit, "end_bit": end_bit}
+    parameters = {"descending": descending, "begin-bit": begin_bit, "end-bit": end_bit}
     suffix = {**SUFFIX, **MORE}[keys.dtype]
     return Case(name + suffix, description, {"keys": keys, "values": values}, expected, parameters)
 

@@ -198,8 +198,8 @@ struct LosesHiddenUnit : Right {
 using testing::expect_caught;
 using Int = std::int64_t;
 ParameterMap const small{
-    {"batch", Int{3}}, {"tokens", Int{11}}, {"d_model", Int{24}}, {"heads", Int{3}}, {"d_ff", Int{40}}};
-ParameterMap const wide{{"batch", Int{1}}, {"tokens", Int{70}}, {"d_model", Int{128}}, {"heads", Int{2}}};
+    {"batch", Int{3}}, {"tokens", Int{11}}, {"d-model", Int{24}}, {"heads", Int{3}}, {"d-ff", Int{40}}};
+ParameterMap const wide{{"batch", Int{1}}, {"tokens", Int{70}}, {"d-model", Int{128}}, {"heads", Int{2}}};
 constexpr std::size_t small_size = 3 * 11 * 24 * 24;
 constexpr std::size_t wide_size = 70 * 128 * 128;
 

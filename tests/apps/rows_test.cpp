@@ -231,6 +231,13 @@ TEST_P(Rows, ResultsAreKept) {
   }
 }
 
+// Names of options are words of lower-case letters and digits, joined by dashes.
+TEST_P(Rows, OptionsAreSpeltWithDashes) {
+  for (ParameterSpec const& spec : app().parameters) {
+    EXPECT_EQ(spec.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), std::string::npos) << spec.name;
+  }
+}
+
 // Nonsensical extents (--kernel 2^31, or --k 2^31 beside a small size) must be detected before anything is allocated:
 // either the extent is refused, or its memory use is known.
 TEST_P(Rows, ExtentsAreKnownBeforehand) {

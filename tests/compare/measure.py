@@ -34,7 +34,7 @@ CASES = {
     "layernorm_linear_backward-16384x1024x4096": (
         ["layernorm_linear_backward"], "2^36",
         ["--hidden", "1024", "--outputs", "4096", "--verify", "sample:500"], True),
-    "transformer_block-8x2048x1024": (["transformer_block"], "2^34", ["--d_model", "1024", *SAMPLED], True),
+    "transformer_block-8x2048x1024": (["transformer_block"], "2^34", ["--d-model", "1024", *SAMPLED], True),
     "matmul": (["matmul"], "2^30,2^33,2^36,2^39", ["--variant", "register_tile,{blas}," + FACTORS, *SAMPLED], True),
     "all-2p28": (["all"], "2^28", [], True),
     "attention-16384x16384": (["attention"], "2^20", ["--queries", "16384", "--verify", "sample:200"], True),

@@ -7,9 +7,9 @@ AppCases app_cases() {
   std::string const index = "index";
   for (bool const descending : {false, true}) {
     cases.parameters.push_back({{"descending", descending}, {"values", index}});
-    cases.parameters.push_back({{"descending", descending}, {"begin_bit", Int{3}}, {"end_bit", Int{20}}});
-    cases.parameters.push_back({{"descending", descending}, {"begin_bit", Int{30}}, {"values", index}});
-    cases.parameters.push_back({{"descending", descending}, {"end_bit", Int{1}}, {"values", index}});
+    cases.parameters.push_back({{"descending", descending}, {"begin-bit", Int{3}}, {"end-bit", Int{20}}});
+    cases.parameters.push_back({{"descending", descending}, {"begin-bit", Int{30}}, {"values", index}});
+    cases.parameters.push_back({{"descending", descending}, {"end-bit", Int{1}}, {"values", index}});
   }
   for (char const* const distribution : {"sorted", "reversed", "constant", "few", "zipf", "low_entropy"}) {
     cases.parameters.push_back({{"distribution", std::string(distribution)}, {"values", index}});
