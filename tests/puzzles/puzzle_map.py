@@ -95,7 +95,7 @@ def complaints_of_command(command, app, variants, inputs, known):
         elif option is not None:
             option.append(word)
     sweep = options.get("--sweep")
-    start = ["./run", "tessera", "run", "--sweep"] if sweep else ["./run", app, "--input"]
+    start = ["./run", app, "--sweep" if sweep else "--input"]
     if words[: len(start)] != start:
         complaints.append(f"the command begins with `{' '.join(words[:len(start)])}`, not with `{' '.join(start)}`")
     elif sweep and not set(sweep) <= known["sweep"]:

@@ -29,7 +29,7 @@ def row(what, app, variant, name, command=None):
     return f"| {what} | [{app}]({app}/README.md) | `{variant}` | `{name}` | `{command}` |"
 
 
-SWEEP = "./run tessera run --sweep zip_p21 --variant tiled"
+SWEEP = "./run zip --sweep zip_p21 --variant tiled"
 LINES = (
     ["# Page", "", "## Puzzles", "", "| puzzle | mini-app | variants | inputs | command |", "|---|---|---|---|---|"]
     + [row(f"P{number} Name", "map", "range", "one") for number in range(1, 24)]
