@@ -23,6 +23,7 @@
 ///
 /// Use:  sort(exec, keys, sorted);  sort_pairs(exec, keys, values, sorted_keys, sorted_values, {.descending = true});
 /// or, enqueued many times:  OnesweepSort<Exec, float> sort(exec, n);  sort(exec, keys, sorted);
+/// with values:  OnesweepSort<Exec, float, int> sort(exec, n);  sort(exec, keys, values, sorted_keys, sorted_values);
 
 #include <Kokkos_Core.hpp>
 
