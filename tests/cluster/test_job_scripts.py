@@ -101,6 +101,28 @@ class JobScripts(unittest.TestCase):
         launches = self.submit("slurm.sh", SLURM_NTASKS="1")[1]
         self.assertNotIn("distributed", launches[0])
 
+    def test_a_scaling_study_fills_one_node_after_the_other(self):
+        # A study that starts `true` on each number of ranks, by the launcher that it is given.
+        with open(os.path.join(self.folder, "program"), "w", encoding="utf-8") as file:
+            file.write("""#!/usr/bin/env python3
+import shlex, subprocess, sys
+assert sys.argv[1] == "study" and sys.argv[-1] == "--run", sys.argv
+given = dict(zip(sys.argv[2:-1:2], sys.argv[3:-1:2]))
+assert (given["--preset"], given["--out"], given["--apps"]) == ("strong", "reports", "dot,map"), given
+for ranks in given["--ranks"].split(","):
+    words = [word.replace("{ranks}", ranks) for word in shlex.split(given["--launcher"])]
+    subprocess.run([*words, "true", "a b"], check=True)
+""")
+        code, _ = self.submit("slurm_scaling.sh", SLURM_NTASKS="12", SLURM_JOB_NUM_NODES="4", PRESET="strong",
+                              OPTIONS="--apps dot,map")  # fmt: skip
+        self.assertEqual(code, 0)
+        with open(os.path.join(self.folder, "calls"), encoding="utf-8") as file:
+            calls = file.read().splitlines()
+        nodes = {1: 1, 2: 1, 4: 2, 8: 3}  # three ranks per node
+        binding = "--gpu-bind=none --cpu-bind=cores"
+        expected = [f"srun --nodes={nodes[ranks]} --ntasks={ranks} {binding} true a b" for ranks in nodes]
+        self.assertEqual(calls, expected)
+
 
 if __name__ == "__main__":
     unittest.main()
