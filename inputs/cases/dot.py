@@ -18,6 +18,8 @@ def cases():
             yield dot_case(name, f"{name[-3:].upper()}: a = b = 0..{n - 1} -> {result}", a, a)
         yield dot_case("puzzle_p17", "P17: a query and a key, 1 2 times 1 1 -> 3",
                        np.array([1, 2], t), np.array([1, 1], t))
+        a = np.arange(128).astype(t)
+        yield dot_case("puzzle_p27", "P27: a = 0..127, b = 2a -> 1381760", a, 2 * a)
         yield dot_case("puzzle_p34", "P34: the sum of 0..1023 -> 523776", np.arange(1024).astype(t), np.ones(1024, t))
         yield dot_case("uneven", "no power of two, no symmetry", uneven(1001, t), uneven(1001, t, 11, 23, 4))
     yield dot_case("empty", "no elements -> 0", np.empty(0, FLOAT), np.empty(0, FLOAT))

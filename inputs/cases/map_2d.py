@@ -19,6 +19,8 @@ def cases():
                           [[10, 11], [12, 13]])
         yield map_2d_case("puzzle_p07", "P7: 5 x 5 in tiles of 3 x 3, 0..24, c = 10 -> 10..34",
                           np.arange(25).reshape(5, 5).astype(t), 10, np.arange(10, 35).reshape(5, 5), tile=3)
+        yield map_2d_case("puzzle_p07_ones", "P7: 5 x 5 ones in tiles of 3 x 3, c = 10 -> all 11",
+                          np.ones((5, 5), t), 10, np.full((5, 5), 11), tile=3)
         yield map_2d_case("tiles", "37 x 29 in tiles of 5 x 5, the last ones short", uneven(37 * 29, t).reshape(37, 29),
                           -3, tile=5)
         yield map_2d_case("rectangular", "a[i] = i in 3 x 5", np.arange(15).reshape(3, 5).astype(t), 10,
