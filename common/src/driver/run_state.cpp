@@ -62,8 +62,8 @@ void RunState::describe() {
                 ": only about this many elements of each field are checked"));
   }
   if (options.sampling.samples < fewest_samples) {
-    warn(concat("only ", options.sampling.samples, " samples per row: fewer than ", fewest_samples,
-                " say little about the spread"));
+    warn(concat("only ", options.sampling.samples, options.sampling.samples == 1 ? " sample" : " samples",
+                " per row: fewer than ", fewest_samples, " say little about the spread"));
   }
 }
 
