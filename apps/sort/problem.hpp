@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <tessera/collective/key_order.hpp>
+#include <tessera/core/generated_keys.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
@@ -151,7 +152,7 @@ struct Sort {
     using Element = std::conditional_t<std::is_integral_v<T>, T, double>;
     if (draw.field == 1) return static_cast<Element>(static_cast<ValueOf<T>>(draw.index));  // modulo 2^32 in 32 bits
     if (draw.data == DataKind::adversarial) return static_cast<Element>(adversarial_key<T>(draw));
-    return static_cast<Element>(key_of<T>(word(draw, parameters)));
+    return static_cast<Element>(key_of_word<T>(word(draw, parameters)));
   }
 
   /// Each key and value is read once and written once.
@@ -167,17 +168,6 @@ struct Sort {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 
  private:
-  /// Returns the key that a word stands for; keys rise with words.
-  template <class T>
-  [[nodiscard]] static T key_of(std::uint64_t word) {
-    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
-    if constexpr (std::is_floating_point_v<T>) {
-      return static_cast<T>(static_cast<double>(static_cast<std::int64_t>(word ^ sign)) * 0x1p-63);
-    } else {
-      return static_cast<T>((std::is_signed_v<T> ? word ^ sign : word) >> (64 - 8 * sizeof(T)));
-    }
-  }
-
   [[nodiscard]] static std::uint64_t word(Draw const& draw, Parameters const& parameters) {
     std::uint64_t const bits = random_bits(draw.seed, 0, draw.index);
     std::uint64_t const n = (*draw.shapes)[0][0];
@@ -200,17 +190,6 @@ struct Sort {
       }
     }
     return bits;
-  }
-
-  template <class T>
-  [[nodiscard]] static T adversarial_key(Draw const& draw) {
-    if constexpr (std::is_floating_point_v<T>) {
-      using Limits = std::numeric_limits<T>;
-      std::uint64_t const bits = random_bits(draw.seed, 2, draw.index);
-      T const special[] = {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), -Limits::max()};
-      if (bits % 8 == 5) return special[(bits >> 8) % 4];
-    }
-    return adversarial_value<T>(draw.seed, draw.field, draw.index);
   }
 };
 
