@@ -121,6 +121,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "softmax",
         "sort",
         "stencil_chain",
+        "top_k",
         "transformer_block",
         "transpose",
         "zip",

@@ -730,6 +730,14 @@ std::vector<Mistake> mistakes() {
                     auto const runs = static_cast<std::size_t>(scene.out<std::int64_t>("count")[0]);
                     scene.out("sums")[runs - 1] = poison_value<float>;
                   }});
+  list.push_back({"top_k", "last_value_off_by_a_bit", last_element_wrong("values")});
+  // One element of 64 is equal to the last result.
+  list.push_back({"top_k", "tie_with_another_index", [](Scene const& scene) {
+                    auto const indices = scene.out<std::int64_t>("indices");
+                    indices[indices.size - 1] += 64;
+                  }});
+  ParameterMap const of_many{{"k", std::int64_t{1} << 20}};
+  list.push_back({"top_k", "tile_not_written", tile_not_written("values"), "", false, of_many});
   list.push_back({"histogram", "element_lost", bin_off(-1)});
   // One point of pi in 2^24: four, with 28 binary digits behind the point.
   list.push_back({"monte_carlo", "point_lost", [](Scene const& scene) {
