@@ -88,6 +88,11 @@ def operations(torch):
             return None
         return lambda: torch.cumsum(x["in"], 0)
 
+    def top_k(x, p):
+        k = min(16, x["in"].shape[1]) if p["k"] < 0 else p["k"]
+        # Sorted, as ours. Values alone are compared: which index of a tie it returns is not specified.
+        return lambda: torch.topk(x["in"], k, dim=1)[0]
+
     def moving_average(x, p):
         if p["segment"]:
             return None
@@ -126,6 +131,7 @@ def operations(torch):
         "prefix_sum": prefix_sum,
         "pooling": pooling,
         "moving_average": moving_average,
+        "top_k": top_k,
     }
 
 
