@@ -91,7 +91,8 @@ using ValueOf = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
 struct Sort {
   using Parameters = sort::Parameters;
   static constexpr AppInfo info{.name = "sort",
-                                .summary = "keys in ascending or descending order, values with their keys; stable"};
+                                .summary = "keys in ascending or descending order, values with their keys; stable",
+                                .traffic = {.pattern = Traffic::Pattern::all_to_all, .launches = 13}};
 
   static constexpr std::array data{DataKind::random, DataKind::adversarial};
   static constexpr bool more_integers = true;
@@ -163,6 +164,10 @@ struct Sort {
 
   /// Keys are moved, not computed.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
+
+  /// Several ranks share keys and values in blocks.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::rows}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows, Split::rows}; }
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
