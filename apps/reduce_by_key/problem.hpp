@@ -88,7 +88,9 @@ struct Runs {
 
 struct ReduceByKey {
   static constexpr AppInfo info{.name = "reduce_by_key",
-                                .summary = "one fold, length or key per run of equal neighbouring keys"};
+                                .summary = "one fold, length or key per run of equal neighbouring keys",
+                                // Results come on top, as many as there are runs.
+                                .traffic = {.pattern = Traffic::Pattern::totals, .launches = 3, .word_bytes = 32}};
   using Parameters = reduce_by_key::Parameters;
 
   static constexpr std::array data = data_kinds;
@@ -149,6 +151,12 @@ struct ReduceByKey {
   /// Assumes the worst order of one run.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return static_cast<double>(input[0][0]);
+  }
+
+  /// Several ranks share the input in blocks, and results by their places; all ranks have the count.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::rows}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) {
+    return {Split::rows, Split::rows, Split::rows, Split::whole};
   }
 
   /// Generated runs are hardly longer than this; the reference knows the longest.

@@ -2,15 +2,7 @@
 /// A single pass: each team handles one tile, and learns from its predecessors how many runs began before the tile, and
 /// what they have of the run that is open there (decoupled look-back). The kernel is kernels/reduce_by_key.hpp.
 
-#include <string>
-#include <type_traits>
-#include <variant>
-#include <vector>
-
-#include "../problem.hpp"
-
-#include <tessera/kernels/reduce_by_key.hpp>
-#include <tessera/table/make_app.hpp>
+#include "../look_back_plan.hpp"
 
 namespace tessera::reduce_by_key {
 
@@ -22,57 +14,7 @@ struct LookBack {
                                     .ordered_by = "arrival"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-    template <class Op>
-    using Reduce = kernels::ReduceByKey<Exec, T, Op>;
-    using Any = std::variant<Reduce<collective::Sum<T>>, Reduce<collective::Max<T>>, Reduce<collective::Min<T>>,
-                             kernels::RunLengths<Exec>>;
-
-   public:
-    Plan(Exec const& exec, InputOn<ReduceByKey, Exec, T> const& input)
-        : mode_(input.parameters.mode), pass_(chosen(exec, input)) {}
-
-    void operator()(Exec const& exec, InputOn<ReduceByKey, Exec, T> const& input,
-                    OutputOn<ReduceByKey, Exec, T> const& output) {
-      std::visit(
-          [&]<class Chosen>(Chosen& pass) {
-            if constexpr (!std::is_same_v<Chosen, kernels::RunLengths<Exec>>) {
-              pass(exec, input.keys, input.values, output.unique_keys, output.sums, output.count);
-            } else if (mode_ == Mode::lengths) {
-              pass(exec, input.keys, output.unique_keys, output.lengths, output.count);
-            } else {
-              pass(exec, input.keys, output.unique_keys, output.count);
-            }
-          },
-          pass_);
-    }
-
-    [[nodiscard]] std::vector<WrittenField> outputs() const { return written_fields(mode_); }
-    [[nodiscard]] double rounding_steps() const {
-      return std::visit([](auto const& pass) { return pass.rounding_steps(); }, pass_);
-    }
-
-   private:
-    [[nodiscard]] static Any chosen(Exec const& exec, InputOn<ReduceByKey, Exec, T> const& input) {
-      std::size_t const n = input.keys.extent(0);
-      std::int64_t const team = input.parameters.team;
-      std::string const label = "tessera::reduce_by_key::look_back";
-      if (input.parameters.mode != Mode::reduce) {
-        return Any(std::in_place_type<kernels::RunLengths<Exec>>, exec, n, team, label);
-      }
-      auto const with = [&]<class Op>(Op const& op) {
-        return Any(std::in_place_type<Reduce<Op>>, exec, n, op, team, label);
-      };
-      switch (input.parameters.op) {
-        case collective::OperatorKind::max: return with(collective::Max<T>{});
-        case collective::OperatorKind::min: return with(collective::Min<T>{});
-        default: return with(collective::Sum<T>{});
-      }
-    }
-
-    Mode mode_;
-    Any pass_;
-  };
+  using Plan = LookBackPlan<LookBack, Exec, T>;
 };
 
 VariantRows look_back() { return rows<ReduceByKey, LookBack>(); }
