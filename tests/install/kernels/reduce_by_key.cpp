@@ -1,4 +1,4 @@
-// Runs of equal keys on the user's own Views: sums, maxima, lengths and keys.
+// Runs of equal keys on the user's own Views: sums, maxima, lengths, keys and scans.
 
 #include "program.hpp"
 
@@ -44,6 +44,7 @@ int check(Exec const& exec) {
       std::vector<std::int32_t> sums;
       std::vector<std::int32_t> maxima;
       std::vector<std::int32_t> lengths;
+      std::vector<std::int32_t> scanned;
       for (int i = 0; i < n; ++i) {
         if (i == 0 || key(i, longest) != key(i - 1, longest)) {
           of_keys.push_back(key(i, longest));
@@ -54,6 +55,7 @@ int check(Exec const& exec) {
         sums.back() += i % 101 - 50;
         maxima.back() = std::max(maxima.back(), i % 101 - 50);
         ++lengths.back();
+        scanned.push_back(sums.back());
       }
       auto const again = [&] {
         Kokkos::deep_copy(unique, -1);
@@ -72,6 +74,9 @@ int check(Exec const& exec) {
       again();
       tessera::kernels::unique(exec, keys, unique, count);
       wrong += compare("unique", unique, count, of_keys);
+      tessera::kernels::scan_by_key(exec, keys, values, results);
+      Kokkos::deep_copy(count, n);
+      wrong += compare("scan", results, count, scanned);
       again();
       tessera::kernels::ReduceByKey<Exec, std::int32_t> reduce(exec, n);
       for (int launch = 0; launch < 3; ++launch) reduce(exec, keys, values, unique, results, count);

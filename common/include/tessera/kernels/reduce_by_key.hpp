@@ -2,12 +2,14 @@
 /// \file
 /// Runs of equal neighbouring keys: one result per run, its key, and the number of runs, which stays on the device. The
 /// result is the fold of the run's values (ReduceByKey), its length (RunLengths), or only the key (RunLengths, too).
+/// ScanByKey gives each element the fold of its run so far instead.
 ///
 /// One launch. A team holds a tile in registers. An element whose key differs from the one before it is the head of a
 /// run. A scan counts heads and folds values since the last head. At each head the run before it is complete: its
 /// result and the head's key go to scratch. The team learns from its predecessors how many heads are before the tile,
 /// and what they have of the run that is open there (decoupled look-back, collective/look_back.hpp); both are one value
-/// of an associative operator, see RunOperator. Then the results leave scratch as contiguous runs.
+/// of an associative operator, see RunOperator. Then the results leave scratch as contiguous runs. A scan needs no
+/// scratch for them: each lane adds what lies before its elements.
 ///
 /// Traffic: keys and values are read once, keys and results of the runs are written once.
 ///
@@ -16,6 +18,7 @@
 ///
 /// Use:  reduce_by_key(exec, keys, values, unique_keys, sums, count);
 ///       run_lengths(exec, keys, unique_keys, lengths, count);  unique(exec, keys, unique_keys, count);
+///       scan_by_key(exec, keys, values, out);
 /// or, enqueued many times:
 ///       ReduceByKey<Exec, float> reduce(exec, n);  reduce(exec, keys, values, unique_keys, sums, count);
 
@@ -104,7 +107,8 @@ struct OneEach {
   static constexpr bool in_memory = false;
 };
 
-template <ExecutionSpace Exec, class V, class Op, class Values, class Tuning>
+/// \tparam scans whether `results` has one fold per element, that of its run so far
+template <ExecutionSpace Exec, class V, class Op, class Values, class Tuning, bool scans>
 struct RunsKernel {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
   using Member = typename Policy::member_type;
@@ -136,7 +140,7 @@ struct RunsKernel {
   Key const* keys;
   Values source;
   Key* unique_keys;
-  V* results;  // nullptr: only the keys
+  V* results;  // [runs], or [n] of a scan; nullptr: only the keys
   std::int64_t* count;
   std::size_t n;
   std::size_t tiles;
@@ -144,7 +148,7 @@ struct RunsKernel {
   typename LookBackWorkspace<Exec, State>::Handle look_back;
 
   [[nodiscard]] static std::size_t scratch_bytes(int threads) {
-    std::size_t const tile = static_cast<std::size_t>(threads) * part;
+    std::size_t const tile = scans ? 0 : static_cast<std::size_t>(threads) * part;
     return Scratch<Shared>::shmem_size(1) + Scratch<State>::shmem_size(threads) + Scratch<Key>::shmem_size(tile) +
            Scratch<V>::shmem_size(tile);
   }
@@ -154,8 +158,8 @@ struct RunsKernel {
     std::size_t const tile_size = static_cast<std::size_t>(team.team_size()) * part;
     Scratch<Shared> const shared(team.team_scratch(0), 1);
     Scratch<State> const totals(team.team_scratch(0), team.team_size());
-    Scratch<Key> const heads(team.team_scratch(0), tile_size);
-    Scratch<V> const ended(team.team_scratch(0), tile_size);
+    Scratch<Key> const heads(team.team_scratch(0), scans ? 0 : tile_size);
+    Scratch<V> const ended(team.team_scratch(0), scans ? 0 : tile_size);
 
     // 1. The number of the tile: in the order in which teams start, which may differ from their rank.
     Kokkos::single(Kokkos::PerTeam(team), [&] { shared(0).tile = look_back.next_tile(); });
@@ -178,22 +182,24 @@ struct RunsKernel {
     if (team.team_rank() == 0 && tile > 0) publish(team, tile, collective::TileState::partial, threads.total);
 
     // 3. At head number k of the tile: its key, and the fold of the tile's part of the run before it.
-    lanes.each(
-        [&](int, Keys const& of_lane, Folded const& folded, Heads const& is_head, Before const& before) {
-          TESSERA_UNROLL
-          for (int row = 0; row < rows; ++row) {
-            State running = op(threads.before, before.of_row[row]);
-            for (int e = 0; e < pack; ++e) {
-              std::uint32_t const head = (is_head.of_row[row] >> e) & 1U;
-              if (head != 0) {
-                heads(running.heads) = of_lane.at[row][e];
-                ended(running.heads) = running.value;
+    if constexpr (!scans) {
+      lanes.each(
+          [&](int, Keys const& of_lane, Folded const& folded, Heads const& is_head, Before const& before) {
+            TESSERA_UNROLL
+            for (int row = 0; row < rows; ++row) {
+              State running = op(threads.before, before.of_row[row]);
+              for (int e = 0; e < pack; ++e) {
+                std::uint32_t const head = (is_head.of_row[row] >> e) & 1U;
+                if (head != 0) {
+                  heads(running.heads) = of_lane.at[row][e];
+                  ended(running.heads) = running.value;
+                }
+                running = op(running, {head, folded.at[row][e]});
               }
-              running = op(running, {head, folded.at[row][e]});
             }
-          }
-        },
-        own_keys, values, found, before_rows);
+          },
+          own_keys, values, found, before_rows);
+    }
 
     // 4. Learn what lies before the tile.
     if (team.team_rank() == 0) {
@@ -202,15 +208,34 @@ struct RunsKernel {
       publish(team, tile, collective::TileState::inclusive, through);
       Kokkos::single(Kokkos::PerThread(team), [&] {
         shared(0).before = before;
-        if (tile + 1 < tiles) return;
+        if (scans || tile + 1 < tiles) return;
         *count = through.heads;
         if (results != nullptr && through.heads > 0) results[through.heads - 1] = through.value;
       });
     }
     team.team_barrier();
 
-    // 5. Write the keys of the tile's heads, and the results of the runs that ended at them.
     State const before = shared(0).before;
+    if constexpr (scans) {
+      // 5. Fold what lies before each element into it.
+      lanes.each(
+          [&](int, Folded& folded, Heads const& is_head, Before const& of_rows) {
+            TESSERA_UNROLL
+            for (int row = 0; row < rows; ++row) {
+              State running = op(op(before, threads.before), of_rows.of_row[row]);
+              for (int e = 0; e < pack; ++e) {
+                running = op(running, {(is_head.of_row[row] >> e) & 1U, folded.at[row][e]});
+                folded.at[row][e] = running.value;
+              }
+            }
+          },
+          values, found, before_rows);
+      thread::store_rows(lanes, results + begin, mine, values);
+      leave_scratch(team);
+      return;
+    }
+
+    // 5. Write the keys of the tile's heads, and the results of the runs that ended at them.
     int const ends = static_cast<int>(threads.total.heads);
     store_run<RunsKernel, Tuning>(team, heads.data(), ends, unique_keys + before.heads);
     if (results != nullptr && ends > 0) {
@@ -307,10 +332,10 @@ struct RunsKernel {
   }
 };
 
-/// The common part of ReduceByKey and RunLengths.
-template <ExecutionSpace Exec, class V, class Op, class Values, class Tuning>
+/// The common part of ReduceByKey, RunLengths and ScanByKey.
+template <ExecutionSpace Exec, class V, class Op, class Values, class Tuning, bool scans = false>
 class RunsPass {
-  using Kernel = RunsKernel<Exec, V, Op, Values, Tuning>;
+  using Kernel = RunsKernel<Exec, V, Op, Values, Tuning, scans>;
 
  public:
   RunsPass(Exec const& exec, std::size_t n, Op const& op, std::int64_t team, std::string const& label)
@@ -435,6 +460,25 @@ class RunLengths : public detail::RunsPass<Exec, std::int32_t, collective::Sum<s
   }
 };
 
+/// The fold of each element's run up to the element, itself included: a scan that restarts at each run. Otherwise as
+/// ReduceByKey.
+template <ExecutionSpace Exec, class T, class Op = collective::Sum<T>, class Tuning = ReduceByKeyTuning<Exec, T>>
+class ScanByKey : public detail::RunsPass<Exec, T, Op, detail::ValuesOfArray<T>, Tuning, true> {
+ public:
+  explicit ScanByKey(Exec const& exec, std::size_t n, Op const& op = {}, std::int64_t team = 0,
+                     std::string const& label = "tessera::scan_by_key")
+      : ScanByKey::RunsPass(exec, n, op, team, label) {}
+
+  /// Enqueues. All arrays [n] must be contiguous; `out` must not overlap the others. Throws std::invalid_argument for
+  /// other Views.
+  template <Readable<Exec, std::int32_t, 1> Keys, Readable<Exec, T, 1> Values, Writable<Exec, T, 1> Out>
+  void operator()(Exec const& exec, Keys const& keys, Values const& values, Out const& out) {
+    require_apart(out, keys, values);
+    std::size_t const n = this->size();
+    this->enqueue(exec, contiguous(keys, n), {contiguous(values, n)}, nullptr, contiguous(out, n), nullptr);
+  }
+};
+
 /// results[j] = fold of the values of run j of equal neighbouring keys, unique_keys[j] its key, count the number of
 /// runs. All arrays [n], count one element. Convenience for a single call: allocates, enqueues and waits.
 template <ExecutionSpace Exec, class Keys, class Values, class Unique, class Results, class Count,
@@ -462,6 +506,18 @@ void unique(Exec const& exec, Keys const& keys, Unique const& unique_keys, Count
   RunLengths<Exec> kernel(exec, keys.extent(0));
   kernel(exec, keys, unique_keys, count);
   exec.fence("tessera: unique");
+}
+
+/// out[i] = fold of values[h] to values[i], where h is the first element of i's run of equal neighbouring keys. All
+/// arrays [n]. Otherwise as reduce_by_key.
+///
+/// Example: keys 7 7 2 2 2 7, values 1 2 3 4 5 6 -> 1 3 3 7 12 6.
+template <ExecutionSpace Exec, class Keys, class Values, class Out,
+          class Op = collective::Sum<typename Values::non_const_value_type>>
+void scan_by_key(Exec const& exec, Keys const& keys, Values const& values, Out const& out, Op const& op = {}) {
+  ScanByKey<Exec, typename Values::non_const_value_type, Op> kernel(exec, keys.extent(0), op);
+  kernel(exec, keys, values, out);
+  exec.fence("tessera: scan_by_key");
 }
 
 }  // namespace tessera::kernels
