@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "../../common/src/study/arguments.hpp"
@@ -12,8 +13,16 @@
 
 namespace tessera::testing {
 
+namespace {
+
+// The model has only their largest messages: the samples of a sort, and the runs of a rank, depend on the keys.
+std::set<std::string> const in_part{"sort", "reduce_by_key"};
+
+}  // namespace
+
 void expect_traffic_of_model(App const& app) {
   auto const count = static_cast<std::size_t>(world().count());
+  if (count > 1 && in_part.contains(std::string(app.info.name))) return;
   std::size_t const size = 10007;
   for (Row const& row : app.rows) {
     if (row.info.name != "distributed" || row.dtype != app.rows.front().dtype || !is_wanted(row.dtype)) continue;
