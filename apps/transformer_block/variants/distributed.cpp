@@ -1,8 +1,8 @@
 /// \file
 /// On several ranks, which all have x and all weights: a rank computes some heads and some hidden units (tensor
 /// parallelism). Its heads' queries, keys and values are rows of wq, wk and wv, and enter wo by columns; its hidden
-/// units are rows of w1 and columns of w2. So each rank has a term of the sums of both products that are added to x: two
-/// all-reduces per block, in the order of the ranks. Layernorm, bias and residual are computed on all ranks.
+/// units are rows of w1 and columns of w2. So each rank has a term of the sums of both products that are added to x:
+/// two all-reduces per block, in the order of the ranks. Layernorm, bias and residual are computed on all ranks.
 ///
 /// Source: Shoeybi et al., Megatron-LM (2019), section 3.
 
