@@ -435,7 +435,7 @@ struct ByLanes {
     requires std::is_floating_point_v<T>
   struct Plan {
     static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
-    using Kernel = GradientRows<Exec, T, W, pack, Packs>;
+    using Kernel = kernels::detail::GradientRows<Exec, T, W, pack, Packs>;
 
     Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in)
         : product_q(exec, in.rows(), in.hidden(), in.outputs()),
@@ -453,9 +453,10 @@ struct ByLanes {
       Kokkos::deep_copy(exec, out.dbeta, T(0));
       product_q(exec, in.grad_y, in.w, q);
       if (in.rows() > 0) {
-        RowArrays<T> const arrays{in.x.data(),     q.data(),  in.gamma.data(), in.beta.data(),
-                                  out.dx.data(),   ln.data(), sums.data(),     atomic ? out.dgamma.data() : nullptr,
-                                  out.dbeta.data()};
+        kernels::detail::RowArrays<T> const arrays{
+            in.x.data(),     q.data(),  in.gamma.data(), in.beta.data(),
+            out.dx.data(),   ln.data(), sums.data(),     atomic ? out.dgamma.data() : nullptr,
+            out.dbeta.data()};
         Kernel{arrays, hidden, static_cast<T>(in.parameters.eps), chunks}.enqueue("tessera::tests::rows", exec,
                                                                                   threads);
         if (!atomic) {
