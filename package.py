@@ -123,6 +123,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "stencil_chain",
         "top_k",
         "transformer_block",
+        "transformer_block_backward",
         "transpose",
         "zip",
     )

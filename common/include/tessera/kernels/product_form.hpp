@@ -77,6 +77,14 @@ template <class T>
   return T(0.5) * x * (T(1) + Kokkos::erf(x * root_half));
 }
 
+/// Returns the derivative of gelu, Phi(x) + x phi(x), with the normal distribution's integral and density.
+template <class T>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION T gelu_derivative(T x) {
+  constexpr T root_half = T(0.70710678118654752440L);
+  constexpr T most_density = T(0.39894228040143267794L);  // 1 / sqrt(2 pi)
+  return T(0.5) * (T(1) + Kokkos::erf(x * root_half)) + x * most_density * Kokkos::exp(T(-0.5) * x * x);
+}
+
 /// The result is gelu(sum + bias[col]).
 template <class T>
 struct GeluOfSumAndBias : SumAndBias<T> {
