@@ -30,15 +30,15 @@ std::vector<Shape> block_shapes(std::size_t batch, std::size_t tokens, std::size
 AppCases app_cases() {
   AppCases cases;
   auto const add = [&](Int d, Int heads, Int tokens, Int batch) {
-    cases.parameters.push_back({{"d_model", d}, {"heads", heads}, {"tokens", tokens}, {"batch", batch}});
+    cases.parameters.push_back({{"d-model", d}, {"heads", heads}, {"tokens", tokens}, {"batch", batch}});
   };
   add(64, 1, 1, 1);    // one token, one head
   add(64, 2, 37, 3);   // no multiple of a tile
   add(128, 1, 34, 1);  // a head of 128 columns
   add(21, 7, 67, 1);   // rows that are no whole packs
-  cases.parameters.push_back({{"d_model", Int{32}}, {"heads", Int{2}}, {"tokens", Int{50}}, {"causal", false}});
-  cases.parameters.push_back({{"d_model", Int{16}}, {"d_ff", Int{1}}, {"heads", Int{2}}});
-  cases.parameters.push_back({{"d_model", Int{260}}, {"heads", Int{1}}, {"tokens", Int{3}}});  // heads above 256
+  cases.parameters.push_back({{"d-model", Int{32}}, {"heads", Int{2}}, {"tokens", Int{50}}, {"causal", false}});
+  cases.parameters.push_back({{"d-model", Int{16}}, {"d-ff", Int{1}}, {"heads", Int{2}}});
+  cases.parameters.push_back({{"d-model", Int{260}}, {"heads", Int{1}}, {"tokens", Int{3}}});  // heads above 256
   cases.shapes = [](Dice& dice, std::size_t) -> std::vector<Shape> {
     std::size_t const d = 1 + dice.extent(dice.one_of({20, 60}));
     return block_shapes(dice.extent(3), dice.extent(dice.one_of({9, 40})), d, dice.extent(60));

@@ -30,7 +30,7 @@ TEST(RowsOnRanks, Sort) {
 
 // Keys that differ may be equal in these bits.
 TEST(RowsOnRanks, SortBySomeBits) {
-  testing::expect_right_on_ranks(app(), {{{"begin_bit", std::int64_t{20}}, {"end_bit", std::int64_t{27}}}});
+  testing::expect_right_on_ranks(app(), {{{"begin-bit", std::int64_t{20}}, {"end-bit", std::int64_t{27}}}});
 }
 
 // Cuts take several rounds of samples.

@@ -26,10 +26,10 @@ using Int = std::int64_t;
 // One head, so that all ranks but one have none; fewer heads than ranks, and more; one hidden unit; a few sequences.
 TEST(RowsOnRanks, TransformerBlock) {
   testing::expect_right_on_ranks(app(), {{},
-                                         {{"d_model", Int{24}}, {"heads", Int{1}}},
-                                         {{"d_model", Int{24}}, {"heads", Int{3}}, {"tokens", Int{5}}},
-                                         {{"d_model", Int{24}}, {"heads", Int{8}}, {"d_ff", Int{1}}},
-                                         {{"d_model", Int{10}}, {"heads", Int{5}}, {"causal", false}}});
+                                         {{"d-model", Int{24}}, {"heads", Int{1}}},
+                                         {{"d-model", Int{24}}, {"heads", Int{3}}, {"tokens", Int{5}}},
+                                         {{"d-model", Int{24}}, {"heads", Int{8}}, {"d-ff", Int{1}}},
+                                         {{"d-model", Int{10}}, {"heads", Int{5}}, {"causal", false}}});
 }
 
 // Sums over ranks with a mistake. Each rank computes the whole block, and gives its share of it to the sum.
