@@ -11,6 +11,7 @@ set(TESSERA_KOKKOS_KERNELS "auto" CACHE STRING
     "Library variants: auto (if installed), ON (needed; fetched if missing), OFF")
 set_property(CACHE TESSERA_KOKKOS_KERNELS PROPERTY STRINGS auto ON OFF)
 option(TESSERA_ENABLE_MPI "Several ranks with MPI" OFF)
+option(TESSERA_PYTHON "The Python module (common/python)" OFF)
 set(TESSERA_ENABLE_NCCL "AUTO" CACHE STRING
     "NCCL or RCCL beside MPI, in a build for GPUs: AUTO (if it is found), ON, OFF")
 
@@ -91,7 +92,10 @@ else()
     set(Kokkos_ENABLE_SERIAL ON CACHE BOOL "Kokkos' Serial back end")
     set(Kokkos_ENABLE_OPENMP ${OpenMP_CXX_FOUND} CACHE BOOL "Kokkos' OpenMP back end")
   endif()
+  # The Python module is a shared library, also with Kokkos' static libraries in it.
+  set(CMAKE_POSITION_INDEPENDENT_CODE ${TESSERA_PYTHON})
   tessera_fetch(kokkos "${wanted}")
+  unset(CMAKE_POSITION_INDEPENDENT_CODE)
   set(TESSERA_KOKKOS_FETCHED TRUE)
   set(Kokkos_VERSION ${tessera_pin_kokkos})
   tessera_took(Kokkos "${Kokkos_VERSION} (upstream release)")
@@ -199,6 +203,24 @@ if(TESSERA_BUILD_TESTS)
   endif()
 else()
   tessera_took(GoogleTest "off (TESSERA_BUILD_TESTS is OFF)")
+endif()
+
+# --- Python and nanobind ----------------------------------------------------------------------------------------------
+if(TESSERA_PYTHON)
+  find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
+  if(NOT Python_FOUND)
+    message(FATAL_ERROR "Python 3.10 or later with its headers was not found (TESSERA_PYTHON is ON); install "
+                        "python3-dev, or name an interpreter in Python_EXECUTABLE")
+  endif()
+  # pip's nanobind says where it is; other packages are found as all are.
+  execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_VARIABLE directory ERROR_QUIET
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  find_package(nanobind 2.2 CONFIG QUIET HINTS ${directory})
+  if(NOT nanobind_FOUND)
+    message(FATAL_ERROR "nanobind 2.2 or later was not found (TESSERA_PYTHON is ON); install it, or name its prefix in "
+                        "CMAKE_PREFIX_PATH")
+  endif()
+  tessera_took(nanobind "${nanobind_VERSION} (installed), Python ${Python_VERSION}")
 endif()
 
 # --- NCCL or RCCL: from GPU to GPU, beside MPI ------------------------------------------------------------------------

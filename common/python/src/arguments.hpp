@@ -1,0 +1,52 @@
+#pragma once
+/// \file
+/// From Python objects to Arrays and back. Nothing is copied: what a kernel cannot use is an error in our words.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <initializer_list>
+#include <string>
+
+#include "array.hpp"
+
+namespace tessera::python {
+
+/// An array of the caller.
+struct Argument {
+  Array array;
+  nanobind::object object;                    ///< what the caller gave, or what the call returns
+  nanobind::ndarray<nanobind::ro> keep = {};  ///< keeps the memory alive, also of an exported temporary
+
+  [[nodiscard]] Shape const& shape() const { return array.shape; }
+  [[nodiscard]] std::size_t rank() const { return array.shape.size(); }
+};
+
+/// Returns the array of an argument, by the buffer protocol or DLPack. Throws WrongType if it is no array or has a
+/// dtype that no kernel has, and std::invalid_argument if it is not contiguous, in C order and aligned.
+[[nodiscard]] Argument input(std::string const& name, nanobind::handle object);
+
+/// Returns the array for a result: `out` if it is not None, otherwise a new one of the same library and on the same
+/// device as `like`. Throws WrongType or std::invalid_argument if `out` has another dtype, shape or device, is
+/// read-only, not contiguous, or overlaps one of `inputs`. It may be the array `in_place`, which need not be one of
+/// them.
+[[nodiscard]] Argument result(nanobind::handle out, Argument const& like, DType dtype, Shape const& shape,
+                              std::initializer_list<Argument const*> inputs, Argument const* in_place = nullptr);
+
+/// Throws std::invalid_argument unless the array has this rank. `what`: its dimensions, such as "[rows, cols]".
+void require_rank(Argument const& argument, std::size_t rank, std::string const& what);
+
+/// Throws std::invalid_argument unless both are on one device.
+void require_one_device(Argument const& first, Argument const& other);
+
+/// Throws WrongType or std::invalid_argument unless both have one dtype and are on one device.
+void require_alike(Argument const& first, Argument const& other);
+
+/// Throws std::invalid_argument unless the shape is this one. `why`: what decides it.
+void require_shape(Argument const& argument, Shape const& shape, std::string const& why);
+
+/// For sums. Throws WrongType if `dtype` is given and is not that of x, or if it is None and x has integers: their sums
+/// wrap here, and have more bits in NumPy.
+void require_sum_dtype(Argument const& x, nanobind::handle dtype);
+
+}  // namespace tessera::python

@@ -1,0 +1,59 @@
+#pragma once
+/// \file
+/// The kernels that Python calls, each compiled in its own file of kernels/. Arrays have been checked: extents fit, all
+/// are in the memory of one device, and results overlap no input unless the kernel works in place.
+///
+/// Each function starts Kokkos if need be and returns when the results are there. Calls from several threads run one
+/// after the other. Throws WrongType if the kernel or this build does not have the dtype, std::invalid_argument if it
+/// does not have the device, and Skip if the kernel cannot run the size.
+
+#include <cstdint>
+#include <vector>
+
+#include "array.hpp"
+
+namespace tessera::python {
+
+/// out[i] = x[0] + ... + x[i]; may work in place.
+void cumulative_sum(Array const& x, Array const& out);
+/// out = the sum of all elements.
+void sum(Array const& x, Array const& out);
+/// out[r] = the sum of row r of x [rows, cols].
+void sum_rows(Array const& x, Array const& out);
+/// out[c] = the sum of column c of x [rows, cols].
+void sum_columns(Array const& x, Array const& out);
+/// out = a[0] * b[0] + a[1] * b[1] + ...
+void vecdot(Array const& a, Array const& b, Array const& out);
+/// out [m, n] = a [m, k] b [k, n]
+void matmul(Array const& a, Array const& b, Array const& out);
+/// out [cols, rows] = the transpose of x [rows, cols]
+void matrix_transpose(Array const& x, Array const& out);
+/// The softmax of each row; may work in place.
+void softmax_rows(Array const& x, Array const& out);
+/// The softmax of each column; may work in place.
+void softmax_columns(Array const& x, Array const& out);
+/// The layer normalisation of each row; may work in place.
+void layer_norm(Array const& x, Array const& weight, Array const& bias, double eps, Array const& out);
+/// counts [bins] of the equal bins over [lo, hi), and the number of elements in no bin; both int64.
+void histogram(Array const& x, double lo, double hi, Array const& counts, Array const& outside);
+/// x in order, NaN last.
+void sort(Array const& x, bool descending, Array const& out);
+/// The places of x in order, int64; equal elements in the order of their places.
+void argsort(Array const& x, bool descending, Array const& out);
+/// out[i, :] = weight[indices[i], :]; indices of int32; zeros if an index is outside.
+void embedding(Array const& indices, Array const& weight, Array const& out);
+/// First the elements below `below`, then all others, both in their order. Returns the number of the first.
+std::int64_t partition(Array const& x, double below, Array const& out);
+/// out[i] = x[i] * weight[0] + x[i + 1] * weight[1] + ..., for terms inside x.
+void conv1d(Array const& x, Array const& weight, Array const& out);
+/// out = softmax(scale * query key^T) value
+void scaled_dot_product_attention(Array const& query, Array const& key, Array const& value, double scale,
+                                  Array const& out);
+
+/// Returns the dtypes that this build has kernels for.
+[[nodiscard]] std::vector<DType> built_dtypes();
+
+/// Ends Kokkos, if this module has started it in this process.
+void finish();
+
+}  // namespace tessera::python

@@ -1,0 +1,16 @@
+#include <tessera/kernels/softmax.hpp>
+
+#include "../kernels.hpp"
+#include "../runtime.hpp"
+
+namespace tessera::python {
+
+void softmax_rows(Array const& x, Array const& out) {
+  with_type_of(x, Floats{}, [&]<class T>() {
+    on_space_of(x, [&]<class Exec>(Exec const& exec) {
+      kernels::softmax(exec, view_of<T const**, Exec>(x), view_of<T**, Exec>(out));
+    });
+  });
+}
+
+}  // namespace tessera::python

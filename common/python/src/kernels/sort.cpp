@@ -1,0 +1,16 @@
+#include <tessera/kernels/sort.hpp>
+
+#include "../kernels.hpp"
+#include "../runtime.hpp"
+
+namespace tessera::python {
+
+void sort(Array const& x, bool descending, Array const& out) {
+  with_type_of(x, Numbers{}, [&]<class T>() {
+    on_space_of(x, [&]<class Exec>(Exec const& exec) {
+      kernels::sort(exec, view_of<T const*, Exec>(x), view_of<T*, Exec>(out), {.descending = descending});
+    });
+  });
+}
+
+}  // namespace tessera::python

@@ -1,0 +1,276 @@
+// The functions of the module `tessera`: each checks its arguments, and calls its kernel without the GIL.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <cmath>
+#include <optional>
+
+#include "arguments.hpp"
+#include "kernels.hpp"
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+namespace tessera::python {
+
+namespace {
+
+/// Runs a kernel while other threads of Python run. The Arguments outside keep its memory alive.
+template <class Kernel, class... Parameters>
+auto without_gil(Kernel&& kernel, Parameters const&... parameters) {
+  nb::gil_scoped_release const released;
+  return kernel(parameters...);
+}
+
+/// A matrix: rows of the last dimension, whatever leads. Throws std::invalid_argument for no dimension.
+void require_rows(Argument const& x) {
+  if (x.rank() == 0) require_rank(x, 1, "at least one dimension");
+}
+
+/// An axis counted from 0. Throws std::invalid_argument if there is none of that number.
+[[nodiscard]] std::size_t axis_of(Argument const& x, std::int64_t axis) {
+  auto const rank = static_cast<std::int64_t>(x.rank());
+  if (axis < -rank || axis >= rank) {
+    throw std::invalid_argument("axis is " + std::to_string(axis) + " (" + x.array.name + " has " +
+                                std::to_string(rank) + " dimensions); give one of them");
+  }
+  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
+
+nb::object py_cumulative_sum(nb::handle object, nb::handle dtype, nb::handle out) {
+  Argument const x = input("x", object);
+  require_rank(x, 1, "one dimension");
+  require_sum_dtype(x, dtype);
+  Argument const to = result(out, x, x.array.dtype, x.shape(), {}, &x);
+  without_gil(cumulative_sum, x.array, to.array);
+  return to.object;
+}
+
+nb::object py_sum(nb::handle object, std::optional<std::int64_t> axis, nb::handle dtype, nb::handle out) {
+  Argument const x = input("x", object);
+  require_sum_dtype(x, dtype);
+  if (!axis) {
+    Argument const to = result(out, x, x.array.dtype, {}, {&x});
+    without_gil(sum, x.array, to.array);
+    return to.object;
+  }
+  std::size_t const along = axis_of(x, *axis);
+  Shape shape = x.shape();
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(along));
+  if (along + 1 != x.rank() && !(along == 0 && x.rank() == 2)) {
+    throw std::invalid_argument("axis is " + std::to_string(*axis) +
+                                " (only the last axis, and the first of two, are summed); transpose x");
+  }
+  Argument const to = result(out, x, x.array.dtype, shape, {&x});
+  without_gil(along + 1 == x.rank() ? sum_rows : sum_columns, x.array, to.array);
+  return to.object;
+}
+
+nb::object py_vecdot(nb::handle first, nb::handle second, nb::handle out) {
+  Argument const a = input("x1", first);
+  Argument const b = input("x2", second);
+  require_rank(a, 1, "one dimension");
+  require_alike(a, b);
+  require_shape(b, a.shape(), "x1 has it");
+  Argument const to = result(out, a, a.array.dtype, {}, {&a, &b});
+  without_gil(vecdot, a.array, b.array, to.array);
+  return to.object;
+}
+
+nb::object py_matmul(nb::handle first, nb::handle second, nb::handle out) {
+  Argument const a = input("x1", first);
+  Argument const b = input("x2", second);
+  require_rank(a, 2, "matrices [rows, cols]");
+  require_rank(b, 2, "matrices [rows, cols]");
+  require_alike(a, b);
+  require_shape(b, {a.shape()[1], b.shape()[1]}, "it has as many rows as x1 has columns");
+  Argument const to = result(out, a, a.array.dtype, {a.shape()[0], b.shape()[1]}, {&a, &b});
+  without_gil(matmul, a.array, b.array, to.array);
+  return to.object;
+}
+
+nb::object py_matrix_transpose(nb::handle object, nb::handle out) {
+  Argument const x = input("x", object);
+  require_rank(x, 2, "a matrix [rows, cols]");
+  Argument const to = result(out, x, x.array.dtype, {x.shape()[1], x.shape()[0]}, {&x});
+  without_gil(matrix_transpose, x.array, to.array);
+  return to.object;
+}
+
+nb::object py_softmax(nb::handle object, std::int64_t axis, nb::handle out) {
+  Argument const x = input("x", object);
+  require_rows(x);
+  std::size_t const along = axis_of(x, axis);
+  if (along + 1 != x.rank() && !(along == 0 && x.rank() == 2)) {
+    throw std::invalid_argument("axis is " + std::to_string(axis) +
+                                " (softmax takes the last axis, and the first of two); transpose x");
+  }
+  Argument const to = result(out, x, x.array.dtype, x.shape(), {}, &x);
+  without_gil(along + 1 == x.rank() ? softmax_rows : softmax_columns, x.array, to.array);
+  return to.object;
+}
+
+nb::object py_layer_norm(nb::handle object, nb::handle of_weight, nb::handle of_bias, double eps, nb::handle out) {
+  Argument const x = input("x", object);
+  Argument const weight = input("weight", of_weight);
+  Argument const bias = input("bias", of_bias);
+  require_rows(x);
+  for (Argument const* const of_cols : {&weight, &bias}) {
+    require_alike(x, *of_cols);
+    require_shape(*of_cols, {x.shape().back()}, "the last dimension of x has it");
+  }
+  Argument const to = result(out, x, x.array.dtype, x.shape(), {&weight, &bias}, &x);
+  without_gil(layer_norm, x.array, weight.array, bias.array, eps, to.array);
+  return to.object;
+}
+
+nb::object py_histogram(nb::handle object, std::int64_t bins, std::pair<double, double> range, nb::handle out) {
+  Argument const x = input("x", object);
+  if (bins < 1) {
+    throw std::invalid_argument("bins is " + std::to_string(bins) + " (there is at least one); give a larger number");
+  }
+  Argument const counts = result(out, x, DType::int64, {static_cast<std::size_t>(bins)}, {&x});
+  Argument const outside = result(nb::none(), x, DType::int64, {}, {});
+  without_gil(histogram, x.array, range.first, range.second, counts.array, outside.array);
+  return nb::make_tuple(counts.object, nb::int_(outside.object));
+}
+
+nb::object py_sort(nb::handle object, bool descending, nb::handle out) {
+  Argument const x = input("x", object);
+  require_rank(x, 1, "one dimension");
+  Argument const to = result(out, x, x.array.dtype, x.shape(), {&x});
+  without_gil(sort, x.array, descending, to.array);
+  return to.object;
+}
+
+nb::object py_argsort(nb::handle object, bool descending, nb::handle out) {
+  Argument const x = input("x", object);
+  require_rank(x, 1, "one dimension");
+  Argument const to = result(out, x, DType::int64, x.shape(), {&x});
+  without_gil(argsort, x.array, descending, to.array);
+  return to.object;
+}
+
+nb::object py_embedding(nb::handle of_indices, nb::handle of_weight, nb::handle out) {
+  Argument const indices = input("indices", of_indices);
+  Argument const weight = input("weight", of_weight);
+  require_rank(indices, 1, "one dimension of indices");
+  require_rank(weight, 2, "a matrix [rows, cols]");
+  if (indices.array.dtype != DType::int32) {
+    throw WrongType("indices has dtype " + numpy_name(indices.array.dtype) + " (indices are int32); convert it first");
+  }
+  require_one_device(weight, indices);
+  Argument const to =
+      result(out, weight, weight.array.dtype, {indices.shape()[0], weight.shape()[1]}, {&indices, &weight});
+  without_gil(embedding, indices.array, weight.array, to.array);
+  return to.object;
+}
+
+nb::object py_partition(nb::handle object, double below, nb::handle out) {
+  Argument const x = input("x", object);
+  require_rank(x, 1, "one dimension");
+  Argument const to = result(out, x, x.array.dtype, x.shape(), {&x});
+  std::int64_t const count = without_gil(partition, x.array, below, to.array);
+  return nb::make_tuple(to.object, count);
+}
+
+nb::object py_conv1d(nb::handle object, nb::handle of_weight, nb::handle out) {
+  Argument const x = input("x", object);
+  Argument const weight = input("weight", of_weight);
+  require_rank(x, 1, "one dimension");
+  require_rank(weight, 1, "one dimension");
+  require_alike(x, weight);
+  Argument const to = result(out, x, x.array.dtype, x.shape(), {&x, &weight});
+  without_gil(conv1d, x.array, weight.array, to.array);
+  return to.object;
+}
+
+nb::object py_attention(nb::handle of_query, nb::handle of_key, nb::handle of_value, std::optional<double> scale,
+                        nb::handle out) {
+  Argument const query = input("query", of_query);
+  Argument const key = input("key", of_key);
+  Argument const value = input("value", of_value);
+  for (Argument const* const one : {&query, &key, &value}) {
+    require_rank(*one, 2, "matrices [tokens, dim]");
+    require_alike(query, *one);
+  }
+  std::size_t const dim = query.shape()[1];
+  require_shape(key, {key.shape()[0], dim}, "query has as many columns");
+  require_shape(value, key.shape(), "key has it");
+  Argument const to = result(out, query, query.array.dtype, query.shape(), {&query, &key, &value});
+  double const factor = scale.value_or(dim == 0 ? 1.0 : 1 / std::sqrt(static_cast<double>(dim)));
+  without_gil(scaled_dot_product_attention, query.array, key.array, value.array, factor, to.array);
+  return to.object;
+}
+
+void translate(std::exception_ptr const& error, void*) {
+  try {
+    std::rethrow_exception(error);
+  } catch (WrongType const& wrong) {
+    PyErr_SetString(PyExc_TypeError, wrong.what());
+  } catch (Skip const& skip) {
+    PyErr_SetString(PyExc_ValueError, skip.what());
+  }
+}
+
+}  // namespace
+
+NB_MODULE(_tessera, module) {
+  nb::register_exception_translator(translate);
+  module.def("_finish", &finish);
+  nb::list dtypes;
+  for (DType const dtype : built_dtypes()) dtypes.append(numpy_name(dtype));
+  module.attr("dtypes") = nb::tuple(dtypes);
+
+  module.def("cumulative_sum", &py_cumulative_sum, "x"_a.none(), nb::kw_only(), "dtype"_a = nb::none(),
+             "out"_a = nb::none(),
+             "Returns the sums of the first elements: out[i] = x[0] + ... + x[i], for x of one dimension.\n\n"
+             "Sums have the dtype of x. int32 wraps, and needs dtype=\"int32\". `out` may be x.");
+  module.def(
+      "sum", &py_sum, "x"_a.none(), nb::kw_only(), "axis"_a = nb::none(), "dtype"_a = nb::none(), "out"_a = nb::none(),
+      "Returns the sum of all elements as an array of no dimension, or the sums along the last axis, or along the "
+      "first of two.\n\nSums have the dtype of x. int32 wraps, and needs dtype=\"int32\".");
+  module.def(
+      "vecdot", &py_vecdot, "x1"_a.none(), "x2"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+      "Returns the sum of x1[i] * x2[i], for arrays of one dimension, as an array of no dimension. int32 wraps.");
+  module.def("matmul", &py_matmul, "x1"_a.none(), "x2"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+             "Returns the product of the matrices x1 [m, k] and x2 [k, n]. int32 wraps.");
+  module.def("matrix_transpose", &py_matrix_transpose, "x"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+             "Returns the transpose of the matrix x, in memory of its own.");
+  module.def(
+      "softmax", &py_softmax, "x"_a.none(), "axis"_a = -1, nb::kw_only(), "out"_a = nb::none(),
+      "Returns exp(x - max) / sum(exp(x - max)) along the last axis, or along the first of two. `out` may be x.\n\n"
+      "A row with NaN or infinity, or with nothing but -infinity, becomes NaN.");
+  module.def(
+      "layer_norm", &py_layer_norm, "x"_a.none(), "weight"_a.none(), "bias"_a.none(), "eps"_a = 1e-5, nb::kw_only(),
+      "out"_a = nb::none(),
+      "Returns (x - mean) / sqrt(variance + eps) * weight + bias, of each row of the last dimension. `out` may be "
+      "x.");
+  module.def(
+      "histogram", &py_histogram, "x"_a.none(), "bins"_a = 10, nb::kw_only(), "range"_a, "out"_a = nb::none(),
+      "Returns (counts, outside): the elements in each of the equal bins over [lo, hi), int64, and the number of "
+      "elements in no bin.\n\nA bin is half open, also the last: NumPy counts x == hi in the last bin.");
+  module.def("sort", &py_sort, "x"_a.none(), nb::kw_only(), "descending"_a = false, "out"_a = nb::none(),
+             "Returns the elements of x, of one dimension, in order. NaN is last, also if descending. Stable.");
+  module.def("argsort", &py_argsort, "x"_a.none(), nb::kw_only(), "descending"_a = false, "out"_a = nb::none(),
+             "Returns the places, int64, of the elements of x, of one dimension, in order. NaN is last. Stable.");
+  module.def(
+      "embedding", &py_embedding, "indices"_a.none(), "weight"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+      "Returns the rows weight[indices[i], :]. Indices are int32. An index outside of the matrix, also -1, gives a "
+      "row of zeros.");
+  module.def("partition", &py_partition, "x"_a.none(), nb::kw_only(), "below"_a, "out"_a = nb::none(),
+             "Returns (y, count): first the `count` elements below the bound, then all others, both in their order.\n\n"
+             "numpy.partition is another function: it selects by place.");
+  module.def("conv1d", &py_conv1d, "x"_a.none(), "weight"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+             "Returns out[i] = x[i] * weight[0] + x[i + 1] * weight[1] + ..., for terms inside x, of one dimension.\n\n"
+             "PyTorch's conv1d gives the same for one channel with len(weight) - 1 zeros behind x.");
+  module.def("scaled_dot_product_attention", &py_attention, "query"_a.none(), "key"_a.none(), "value"_a.none(),
+             nb::kw_only(), "scale"_a = nb::none(), "out"_a = nb::none(),
+             "Returns softmax(scale * query key^T) value, for matrices [tokens, dim] with dim up to 256.\n\n"
+             "`scale` is 1 / sqrt(dim) unless it is given.");
+}
+
+}  // namespace tessera::python

@@ -1,0 +1,54 @@
+"""Tessera's kernels on NumPy, PyTorch and other arrays, without copies; and its mini-apps.
+
+Functions are named as in the array API standard, or as in NumPy and torch.nn.functional. They take contiguous arrays of
+anything with DLPack or the buffer protocol, and return arrays of the same library. Nothing is copied or converted: what
+a kernel cannot use raises TypeError or ValueError. A call returns when the result is there. `dtypes` names the dtypes
+of this build.
+"""
+
+import atexit
+
+from ._program import Report, UserError, run, variants
+from ._tessera import (
+    _finish,
+    argsort,
+    conv1d,
+    cumulative_sum,
+    dtypes,
+    embedding,
+    histogram,
+    layer_norm,
+    matmul,
+    matrix_transpose,
+    partition,
+    scaled_dot_product_attention,
+    softmax,
+    sort,
+    sum,
+    vecdot,
+)
+
+__all__ = [
+    "Report",
+    "UserError",
+    "argsort",
+    "conv1d",
+    "cumulative_sum",
+    "dtypes",
+    "embedding",
+    "histogram",
+    "layer_norm",
+    "matmul",
+    "matrix_transpose",
+    "partition",
+    "run",
+    "scaled_dot_product_attention",
+    "softmax",
+    "sort",
+    "sum",
+    "variants",
+    "vecdot",
+]
+
+# Kokkos must end before the libraries that it uses do.
+atexit.register(_finish)
