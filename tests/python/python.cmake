@@ -1,0 +1,47 @@
+# The Python module's tests: ctest -L python. The target python_planted builds modules with one planted mistake each.
+
+set(python_environment "OMP_NUM_THREADS=4;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;PYTHONDONTWRITEBYTECODE=1")
+add_test(NAME python_tests COMMAND ${Python_EXECUTABLE} -m unittest discover -s ${CMAKE_CURRENT_SOURCE_DIR}/python)
+set_tests_properties(python_tests PROPERTIES LABELS python TIMEOUT 600
+  ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;${python_environment}")
+add_custom_target(python_planted)
+
+# tessera_plant_in_python(name source from to test): the module with `to` in place of `from`, which is once in
+# common/python/src/<source>, must fail this test of tests/python.
+function(tessera_plant_in_python name source from to test)
+  set(original ${PROJECT_SOURCE_DIR}/common/python/src/${source})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${original})
+  file(READ ${original} text)
+  string(FIND "${text}" "${from}" first)
+  string(FIND "${text}" "${from}" last REVERSE)
+  if(first LESS 0 OR NOT first EQUAL last)
+    message(FATAL_ERROR "tests/python/python.cmake: this is not in ${source} just once; move the mistake along:\n"
+                        "${from}")
+  endif()
+  string(REPLACE "${from}" "${to}" text "${text}")
+  set(directory ${CMAKE_CURRENT_BINARY_DIR}/python_planted/${name})
+  file(CONFIGURE OUTPUT ${directory}/${source} CONTENT "${text}" @ONLY)
+  set(sources ${PROJECT_SOURCE_DIR}/common/python/src/module.cpp ${PROJECT_SOURCE_DIR}/common/python/src/arguments.cpp)
+  list(REMOVE_ITEM sources ${original})
+  tessera_add_python_module(python_planted_${name} ${directory}/tessera ${directory}/${source} ${sources})
+  set_target_properties(python_planted_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  add_dependencies(python_planted python_planted_${name})
+  add_test(NAME python_planted_${name}
+           COMMAND ${Python_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/python/planted.py ${test})
+  set_tests_properties(python_planted_${name} PROPERTIES LABELS "python;planted" TIMEOUT 120
+    ENVIRONMENT "PYTHONPATH=${directory};${python_environment}")
+endfunction()
+
+tessera_plant_in_python(strides arguments.cpp
+  "fits = fits && (view.shape(i) == 1 || view.stride(i) == expected);" ""
+  test_arrays.Refusals.test_strides_of_matrices)
+tessera_plant_in_python(out arguments.cpp
+  "out.is_none() ? import(\"the new result\", make(like, dtype, shape)) : import(\"out\", out)"
+  "import(\"the new result\", make(like, dtype, shape))"
+  test_arrays.NoCopies.test_out_is_written_and_returned)
+tessera_plant_in_python(freed_input arguments.cpp
+  "  require_contiguous(array, view);\n" "  require_contiguous(array, view);\n  argument.keep.reset();\n"
+  test_arrays.Lifetime.test_exported_temporary_lives_until_the_end)
+tessera_plant_in_python(gil module.cpp
+  "nb::gil_scoped_release const released;" ""
+  test_process.Threads.test_others_run_during_a_kernel)
