@@ -76,6 +76,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
     )
     variant("kernels", default=False, description="Library variants, with Kokkos Kernels")
     variant("mpi", default=False, description="Several ranks, with MPI")
+    variant("python", default=False, description="The Python module")
     variant("plot", default=False, description="What tessera-plot needs: Python and matplotlib")
     variant(
         "dtypes",
@@ -178,6 +179,11 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("nlohmann-json@3.10:")
     depends_on("googletest@1.11:", type="test")
 
+    with when("+python"):
+        depends_on("python@3.10:", type=("build", "link", "run"))
+        depends_on("py-nanobind@2.2:", type="build")
+        extends("python")
+
     with when("+plot"):
         depends_on("python@3.10:", type="run")
         depends_on("py-matplotlib@3.6:", type="run")
@@ -209,7 +215,10 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
             self.define_from_variant("TESSERA_APPS", "apps"),
             self.define_from_variant("TESSERA_DTYPES", "dtypes"),
             self.define_from_variant("TESSERA_ENABLE_MPI", "mpi"),
+            self.define_from_variant("TESSERA_PYTHON", "python"),
         ]
+        if self.spec.satisfies("+python"):
+            args.append(self.define("TESSERA_PYTHON_INSTALL_DIR", python_platlib))
         compiler = self._kokkos_compiler()
         if compiler:
             args.append(self.define("CMAKE_CXX_COMPILER", compiler))
