@@ -736,7 +736,7 @@ std::vector<Mistake> mistakes() {
                     auto const indices = scene.out<std::int64_t>("indices");
                     indices[indices.size - 1] += 64;
                   }});
-  ParameterMap const of_many{{"k", std::int64_t{1} << 20}};
+  ParameterMap const of_many{{"k", std::int64_t{1} << 14}};
   list.push_back({"top_k", "tile_not_written", tile_not_written("values"), "", false, of_many});
   list.push_back({"histogram", "element_lost", bin_off(-1)});
   // One point of pi in 2^24: four, with 28 binary digits behind the point.

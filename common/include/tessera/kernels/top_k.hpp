@@ -200,7 +200,7 @@ struct FindThresholdKernel : TopKElements<Exec, T, Tuning> {
         Word const leading = this->word(own.row, i) >> shift;
         if (leading >> bin_bits != prefix) continue;
         Counter* const counter = counters + (leading & Word(bin_count - 1));
-        if constexpr (is_gpu<Exec>) {
+        if constexpr (Tuning::threads * Tuning::lanes > 1) {
           add_to_counter(counter, 1);
         } else {
           ++*counter;
