@@ -56,8 +56,9 @@ std::vector<Item<T>> best_of(T const* row, std::size_t begin, std::size_t end, s
 
 template <class T>
 std::vector<Item<T>> best_of_row(T const* row, std::size_t n, std::size_t k) {
-  std::vector<std::vector<Item<T>>> parts(blocks_in(n, part_elements()));
-  for_blocks(n, part_elements(),
+  std::size_t const part_size = std::max(part_elements(), 4 * k);  // of each part, at most a quarter is kept
+  std::vector<std::vector<Item<T>>> parts(blocks_in(n, part_size));
+  for_blocks(n, part_size,
              [&](std::size_t part, std::size_t begin, std::size_t end) { parts[part] = best_of(row, begin, end, k); });
   std::vector<Item<T>> items;
   for (std::vector<Item<T>> const& part : parts) items.insert(items.end(), part.begin(), part.end());
