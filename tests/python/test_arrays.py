@@ -6,7 +6,7 @@ import unittest
 import numpy
 
 import tessera
-from arrays import Exporter, Temporary, address, allocations
+from arrays import Exporter, OnAGPU, Temporary, address, allocations
 
 LARGE = 1 << 21
 
@@ -178,6 +178,18 @@ class Refusals(unittest.TestCase):
         with self.assertRaisesRegex((ValueError, TypeError), "x is not aligned|x is a .*cannot be shared"):
             tessera.sort(x)
 
+    def test_devices(self):
+        with self.assertRaisesRegex(ValueError, r"out is on the host \(x is on cuda:0\); copy one of them first"):
+            tessera.cumulative_sum(OnAGPU(8), out=numpy.empty(8, "float32"))
+        with self.assertRaisesRegex(ValueError, r"x2 is on cuda:0 \(x1 is on the host\); copy one of them first"):
+            tessera.vecdot(ramp(8), OnAGPU(8))
+
+    @unittest.skipIf("cuda" in tessera.devices, "this build has CUDA")
+    def test_a_build_without_cuda(self):
+        message = r"x is on cuda:0 \(this build of Tessera has no CUDA\); copy it to the host, or build Tessera"
+        with self.assertRaisesRegex(ValueError, message):
+            tessera.cumulative_sum(OnAGPU(8), out=OnAGPU(8))
+
     def test_sums_that_wrap(self):
         x = ramp(10, "int32")
         with self.assertRaisesRegex(TypeError, r"x has dtype int32 \(its sums .* wrap.*dtype=\"int32\""):
@@ -223,8 +235,32 @@ class Torch(unittest.TestCase):
     def test_refusals(self):
         with self.assertRaisesRegex(ValueError, "has strides of"):
             tessera.softmax(torch.ones(3, 4).T)
-        with self.assertRaisesRegex(TypeError, "x is a torch.Tensor that cannot be shared .*detach"):
+        with self.assertRaisesRegex(TypeError, r"x requires a gradient \(.*\); detach it first"):
             tessera.sort(torch.ones(3, requires_grad=True))
+
+
+@unittest.skipUnless(torch and torch.cuda.is_available() and "cuda" in tessera.devices, "no PyTorch with a GPU")
+class Cuda(unittest.TestCase):
+    def test_result_is_on_the_gpu(self):
+        x = torch.arange(1 << 20, device="cuda", dtype=torch.float32) % 2
+        y = tessera.cumulative_sum(x)
+        self.assertEqual(y.device, x.device)
+        self.assertTrue(torch.equal(y, torch.cumsum(x, 0)))
+
+    def test_out(self):
+        x, y = torch.ones(100003, device="cuda"), torch.empty(100003, device="cuda")
+        before = y.data_ptr()
+        self.assertIs(tessera.cumulative_sum(x, out=y), y)
+        self.assertEqual(y.data_ptr(), before)
+        self.assertEqual(float(y[-1]), 100003)
+
+    def test_all_functions(self):
+        x = torch.randn(64, 48, device="cuda")
+        for function in (tessera.softmax, tessera.matrix_transpose, lambda a: tessera.sum(a, axis=1)):
+            torch.testing.assert_close(function(x).cpu(), function(x.cpu()), rtol=1e-4, atol=1e-5)
+        flat = x.reshape(-1)
+        for function in (tessera.sort, tessera.argsort, lambda a: tessera.partition(a, below=0)[0]):
+            self.assertTrue(torch.equal(function(flat).cpu(), function(flat.cpu())))
 
 
 if __name__ == "__main__":

@@ -88,8 +88,11 @@ void require_contiguous(Array const& array, nb::ndarray<nb::ro> const& view) {
     bool const exports = nb::hasattr(object, "__dlpack__") || PyObject_CheckBuffer(object.ptr()) != 0;
     throw WrongType(name + " is a " + full_name_of(object) +
                     (exports ? " that cannot be shared (its elements or strides have no name in DLPack, or its library "
-                               "refuses); convert or detach it first"
+                               "refuses); convert it first"
                              : " (no array: it has neither DLPack nor the buffer protocol); give an array"));
+  }
+  if (nb::cast<bool>(nb::bool_(nb::getattr(object, "requires_grad", nb::bool_(false))))) {
+    throw WrongType(name + " requires a gradient (Tessera's functions have none); detach it first");
   }
   auto const& view = argument.keep;
   Array& array = argument.array;

@@ -8,6 +8,7 @@
 /// does not have the device, and Skip if the kernel cannot run the size.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "array.hpp"
@@ -52,6 +53,9 @@ void scaled_dot_product_attention(Array const& query, Array const& key, Array co
 
 /// Returns the dtypes that this build has kernels for.
 [[nodiscard]] std::vector<DType> built_dtypes();
+
+/// Returns where the arrays of this build can be: "host", and "cuda" or "hip".
+[[nodiscard]] std::vector<std::string> built_devices();
 
 /// Ends Kokkos, if this module has started it in this process.
 void finish();

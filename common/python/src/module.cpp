@@ -224,6 +224,9 @@ NB_MODULE(_tessera, module) {
   nb::list dtypes;
   for (DType const dtype : built_dtypes()) dtypes.append(numpy_name(dtype));
   module.attr("dtypes") = nb::tuple(dtypes);
+  nb::list devices;
+  for (std::string const& device : built_devices()) devices.append(device);
+  module.attr("devices") = nb::tuple(devices);
 
   module.def("cumulative_sum", &py_cumulative_sum, "x"_a.none(), nb::kw_only(), "dtype"_a = nb::none(),
              "out"_a = nb::none(),

@@ -45,6 +45,16 @@ std::vector<DType> built_dtypes() {
   return dtypes;
 }
 
+std::vector<std::string> built_devices() {
+  std::vector<std::string> devices{"host"};
+#if defined(KOKKOS_ENABLE_CUDA)
+  devices.emplace_back("cuda");
+#elif defined(KOKKOS_ENABLE_HIP)
+  devices.emplace_back("hip");
+#endif
+  return devices;
+}
+
 void finish() {
   if (!is_ours || started_by != ::getpid()) return;
   std::scoped_lock const lock(mutex);

@@ -2,8 +2,8 @@
 
 Functions are named as in the array API standard, or as in NumPy and torch.nn.functional. They take contiguous arrays of
 anything with DLPack or the buffer protocol, and return arrays of the same library. Nothing is copied or converted: what
-a kernel cannot use raises TypeError or ValueError. A call returns when the result is there. `dtypes` names the dtypes
-of this build.
+a kernel cannot use raises TypeError or ValueError. A call returns when the result is there. `dtypes` and
+`devices` name those of this build.
 """
 
 import atexit
@@ -14,6 +14,7 @@ from ._tessera import (
     argsort,
     conv1d,
     cumulative_sum,
+    devices,
     dtypes,
     embedding,
     histogram,
@@ -34,6 +35,7 @@ __all__ = [
     "argsort",
     "conv1d",
     "cumulative_sum",
+    "devices",
     "dtypes",
     "embedding",
     "histogram",
