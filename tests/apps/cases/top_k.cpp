@@ -3,8 +3,10 @@
 namespace tessera::testing {
 
 AppCases app_cases() {
-  // A part of the input that has none of the k largest elements does not change the results.
-  AppCases cases{.has_parts = false};
+  // A part of the input that has none of the k largest elements does not change the results. One row of small unsigned
+  // numbers below 0 has only the largest one, which is also the poison: several rows are the base.
+  AppCases cases{.base = {{"rows", Int{0}}}, .has_parts = false};
+  cases.parameters.push_back({{"rows", Int{1}}});
   for (Int const k : {0, 1, 2, 31, 32, 33, 257, 1025}) cases.parameters.push_back({{"k", k}});
   for (Int const rows : {0, 2, 3, 31, 1000}) {
     cases.parameters.push_back({{"rows", rows}});
