@@ -24,7 +24,6 @@ function(tessera_plant_in_python name source from to test)
   set(sources ${PROJECT_SOURCE_DIR}/common/python/src/module.cpp ${PROJECT_SOURCE_DIR}/common/python/src/arguments.cpp)
   list(REMOVE_ITEM sources ${original})
   tessera_add_python_module(python_planted_${name} ${directory}/tessera ${directory}/${source} ${sources})
-  set_target_properties(python_planted_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   add_dependencies(python_planted python_planted_${name})
   add_test(NAME python_planted_${name}
            COMMAND ${Python_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/python/planted.py ${test})
@@ -40,7 +39,7 @@ tessera_plant_in_python(out arguments.cpp
   "import(\"the new result\", make(like, dtype, shape))"
   test_arrays.NoCopies.test_out_is_written_and_returned)
 tessera_plant_in_python(freed_input arguments.cpp
-  "  require_contiguous(array, view);\n" "  require_contiguous(array, view);\n  argument.keep.reset();\n"
+  "  require_contiguous(array, view);\n" "  require_contiguous(array, view);\n  argument.keep = nb::ndarray<nb::ro>();\n"
   test_arrays.Lifetime.test_exported_temporary_lives_until_the_end)
 tessera_plant_in_python(gil module.cpp
   "nb::gil_scoped_release const released;" ""
