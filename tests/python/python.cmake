@@ -39,7 +39,8 @@ tessera_plant_in_python(out arguments.cpp
   "import(\"the new result\", make(like, dtype, shape))"
   test_arrays.NoCopies.test_out_is_written_and_returned)
 tessera_plant_in_python(freed_input arguments.cpp
-  "  require_contiguous(array, view);\n" "  require_contiguous(array, view);\n  argument.keep = nb::ndarray<nb::ro>();\n"
+  "  require_contiguous(array, view);\n"
+  "  require_contiguous(array, view);\n  argument.keep = nb::ndarray<nb::ro>();\n"
   test_arrays.Lifetime.test_exported_temporary_lives_until_the_end)
 tessera_plant_in_python(gil module.cpp
   "nb::gil_scoped_release const released;" ""
