@@ -258,12 +258,15 @@ std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
       talk.all_bytes = (across - 1) * a + (down - 1) * b;
       break;
     }
-    case Pattern::all_to_all:
+    case Pattern::all_to_all: {
+      double all = 0;  // also the values that a sort moves with its keys
+      for (Shape const& field : c.input) all += elements(field) * of_element;
       talk.words = p - 1;
-      talk.bytes = elements(c.input[0]) * of_element * talk.share * (p - 1) / p;
+      talk.bytes = all * talk.share * (p - 1) / p;
       talk.all_messages = p * (p - 1);
-      talk.all_bytes = elements(c.input[0]) * of_element * (p - 1) / p;
+      talk.all_bytes = all * (p - 1) / p;
       break;
+    }
     case Pattern::shift:
       // Elements before the pivot go to one or two ranks, and so do the others. The ranks' totals are exchanged first.
       talk.words = rounds(p) + 1;
