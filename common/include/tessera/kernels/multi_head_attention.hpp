@@ -63,7 +63,6 @@ struct HeadTile : QueryTile<Exec, T, Tuning, Dim> {
   using typename Base::Member;
   using typename Base::OfRows;
   using typename Base::Pack;
-  using typename Base::Policy;
   using typename Base::Scores;
   using typename Base::Scratch;
   using typename Base::Sums;
@@ -81,14 +80,7 @@ struct HeadTile : QueryTile<Exec, T, Tuning, Dim> {
   }
 
   void enqueue(std::string const& label, Exec const& exec, Heads const& shape, int threads) const {
-    Policy const policy(exec, league_size(shape, threads), threads, Base::vector_length);
-    std::size_t const here = Scratch::shmem_size(tile_packs) + Scratch::shmem_size(threads * weights_of_thread);
-    std::size_t const of_queries = Scratch::shmem_size(threads * rows * packs);
-    Kokkos::parallel_for(label,
-                         query_level == near_level
-                             ? with_scratch(policy, here + of_queries, near_level)
-                             : with_scratch(with_scratch(policy, here, near_level), of_queries, query_level),
-                         *this);
+    Base::launch(label, exec, league_size(shape, threads), threads, *this);
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {

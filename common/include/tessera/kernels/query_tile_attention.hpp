@@ -115,14 +115,20 @@ struct QueryTile {
   void enqueue(std::string const& label, Exec const& exec, int threads) const {
     if (task.queries == 0) return;
     auto const teams = static_cast<std::size_t>(groups(task, threads)) * task.chunks.count;
-    Policy const policy(exec, league_of(teams), threads, vector_length);
+    launch(label, exec, league_of(teams), threads, *this);
+  }
+
+  /// Enqueues this kernel or one derived from it, with the scratch that a team needs.
+  template <class Kernel>
+  static void launch(std::string const& label, Exec const& exec, int teams, int threads, Kernel const& kernel) {
+    Policy const policy(exec, teams, threads, vector_length);
     std::size_t const here = Scratch::shmem_size(tile_packs) + Scratch::shmem_size(threads * weights_of_thread);
     std::size_t const of_queries = Scratch::shmem_size(threads * rows * packs);
     Kokkos::parallel_for(label,
                          query_level == near_level
                              ? with_scratch(policy, here + of_queries, near_level)
                              : with_scratch(with_scratch(policy, here, near_level), of_queries, query_level),
-                         *this);
+                         kernel);
   }
 
   /// Returns the roundings: of the additions of all keys one after the other, and per tile of an exponential (4) and a
