@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -13,8 +12,8 @@
 #include <vector>
 
 #include <tessera/collective/key_order.hpp>
-#include <tessera/core/generated_keys.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/keys.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
@@ -22,23 +21,12 @@
 
 namespace tessera::sort {
 
-/// The distribution of generated keys; with `--data adversarial` it is ignored.
-enum class Distribution : std::uint8_t {
-  uniform,      ///< all integers, or numbers in [-1, 1), equally likely
-  sorted,       ///< rising from the lowest to the highest key
-  reversed,     ///< falling
-  constant,     ///< one key
-  few,          ///< 16 keys, equally likely
-  zipf,         ///< key number r of 2^16 has a probability of about 1 / r
-  low_entropy,  ///< the bitwise AND of several random words, as in CUB's benchmarks
-};
-
 struct Parameters {
   bool descending = false;
   std::int64_t begin_bit = 0;
   std::int64_t end_bit = 0;
   bool with_values = false;
-  Distribution distribution = Distribution::uniform;
+  KeyDistribution distribution = KeyDistribution::uniform;
   std::int64_t words = 3;
   std::int64_t tile = 0;
   std::int64_t team = 0;
@@ -52,19 +40,8 @@ struct Parameters {
         {&Parameters::end_bit,
          number_parameter("end-bit", "one above the highest bit that counts; 0: the key's width", 0, 64)},
         {&Parameters::with_values, values, {{"none", false}, {"index", true}}},
-        {&Parameters::distribution,
-         {.name = "distribution",
-          .help = "of generated keys: uniform, sorted, reversed, constant, few (16 keys), zipf, or low_entropy",
-          .shapes_generated = true},
-         {{"uniform", Distribution::uniform},
-          {"sorted", Distribution::sorted},
-          {"reversed", Distribution::reversed},
-          {"constant", Distribution::constant},
-          {"few", Distribution::few},
-          {"zipf", Distribution::zipf},
-          {"low_entropy", Distribution::low_entropy}}},
-        {&Parameters::words,
-         extent_parameter("words", "random words whose bitwise AND is a key of low_entropy", 1, 64)},
+        {&Parameters::distribution, distribution_parameter(), distribution_names()},
+        {&Parameters::words, words_parameter()},
         {&Parameters::tile, tile_parameter()},
         {&Parameters::team, team_parameter()}};
   }
@@ -134,10 +111,7 @@ struct Sort {
 
   /// Throws UserError if the bits are not bits of the keys, or if no bit would be left in a key of many words.
   static void check(Parameters const& parameters, DType dtype) {
-    if (parameters.words > 64) {
-      throw UserError("words = " + std::to_string(parameters.words) +
-                      " (the bitwise AND of so many has no bits); choose 1 to 64");
-    }
+    check_words(parameters.words);
     int const width = 8 * static_cast<int>(size_of(dtype));
     if (parameters.begin_bit < parameters.last_bit(width) && parameters.last_bit(width) <= width) return;
     throw UserError("bits " + std::to_string(parameters.begin_bit) + " to " +
@@ -146,14 +120,13 @@ struct Sort {
                     "); choose 0 <= --begin-bit < --end-bit <= " + std::to_string(width));
   }
 
-  /// Key: see Distribution; adversarial keys include NaN, infinities, zeros of both signs, and denormals. Value: the
+  /// Key: see KeyDistribution; adversarial keys include NaN, infinities, zeros of both signs, and denormals. Value: the
   /// key's index.
   template <class T>
   [[nodiscard]] static auto element(Draw const& draw, Parameters const& parameters) {
     using Element = std::conditional_t<std::is_integral_v<T>, T, double>;
     if (draw.field == 1) return static_cast<Element>(static_cast<ValueOf<T>>(draw.index));  // modulo 2^32 in 32 bits
-    if (draw.data == DataKind::adversarial) return static_cast<Element>(adversarial_key<T>(draw));
-    return static_cast<Element>(key_of_word<T>(word(draw, parameters)));
+    return static_cast<Element>(generated_key<T>(draw, parameters.distribution, parameters.words));
   }
 
   /// Each key and value is read once and written once.
@@ -171,31 +144,6 @@ struct Sort {
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
-
- private:
-  [[nodiscard]] static std::uint64_t word(Draw const& draw, Parameters const& parameters) {
-    std::uint64_t const bits = random_bits(draw.seed, 0, draw.index);
-    std::uint64_t const n = (*draw.shapes)[0][0];
-    std::uint64_t const step = std::numeric_limits<std::uint64_t>::max() / n;
-    switch (parameters.distribution) {
-      case Distribution::uniform:
-        // Few keys of 64 bits have a neighbour that differs only in its lowest bits, so that these would not matter.
-        return draw.index % 64 == 63 ? random_bits(draw.seed, 1, bits % 16) ^ (bits >> 48) : bits;
-      case Distribution::sorted: return draw.index * step;
-      case Distribution::reversed: return (n - 1 - draw.index) * step;
-      case Distribution::constant: return random_bits(draw.seed, 1, 0);
-      case Distribution::few: return random_bits(draw.seed, 1, bits % 16);
-      case Distribution::zipf: return random_bits(draw.seed, 1, zipf_rank(bits, 65536));
-      case Distribution::low_entropy: {
-        std::uint64_t common = bits;
-        for (std::int64_t w = 1; w < parameters.words; ++w) {
-          common &= random_bits(draw.seed, static_cast<std::uint64_t>(w + 1), draw.index);
-        }
-        return common;
-      }
-    }
-    return bits;
-  }
 };
 
 /// Throws Skip if the order of equal keys shows: with values, or by some bits. For variants that are not stable.

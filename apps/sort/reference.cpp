@@ -9,8 +9,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <memory>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -19,6 +17,7 @@
 
 #include <tessera/core/host_threads.hpp>
 #include <tessera/table/references.hpp>
+#include <tessera/verify/moved_keys.hpp>
 
 namespace tessera::sort {
 
@@ -36,10 +35,7 @@ class Precedes {
 
   bool operator()(T a, T b) const {
     if (!all_bits_) return digits(a) < digits(b);
-    if constexpr (std::is_floating_point_v<T>) {
-      if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
-    }
-    return descending_ ? b < a : a < b;
+    return verify::key_before(a, b, descending_);
   }
 
  private:
@@ -128,14 +124,6 @@ void for_parts(std::size_t n, Body const& body) {
   });
 }
 
-template <class T>
-ExpectedField moved(std::string const& name, std::vector<T> elements) {
-  auto const owner = std::make_shared<std::vector<T>>(std::move(elements));
-  ExpectedField field{.name = name, .shape = {owner->size()}, .value = {}, .scale = {}};
-  if (!owner->empty()) field.moved = {name, dtype_of<T>, field.shape, {owner, owner->data()}};
-  return field;
-}
-
 }  // namespace
 
 template <class T>
@@ -147,7 +135,8 @@ std::vector<ExpectedField> Sort::reference(Input<T, Kokkos::HostSpace> const& in
   std::vector<T> keys(with_values > 0 ? 0 : n);
   if (with_values == 0) {
     for_parts(n, [&](std::size_t i) { keys[i] = input.keys(i); });
-    return list_of(moved("keys", sorted(std::move(keys), precedes)), moved("values", std::vector<ValueOf<T>>()));
+    return list_of(verify::moved("keys", sorted(std::move(keys), precedes)),
+                   verify::moved("values", std::vector<ValueOf<T>>()));
   }
   std::vector<Pair<T>> pairs(n);
   for_parts(n, [&](std::size_t i) { pairs[i] = {input.keys(i), input.values(i)}; });
@@ -158,7 +147,7 @@ std::vector<ExpectedField> Sort::reference(Input<T, Kokkos::HostSpace> const& in
     keys[i] = pairs[i].key;
     values[i] = pairs[i].value;
   });
-  return list_of(moved("keys", std::move(keys)), moved("values", std::move(values)));
+  return list_of(verify::moved("keys", std::move(keys)), verify::moved("values", std::move(values)));
 }
 
 }  // namespace tessera::sort
