@@ -18,6 +18,7 @@
 #include <tessera/kernels/pooling.hpp>
 #include <tessera/kernels/reduce_by_key.hpp>
 #include <tessera/kernels/segmented_sum.hpp>
+#include <tessera/kernels/sort_segments.hpp>
 #include <tessera/kernels/transpose.hpp>
 
 namespace tessera::test {
@@ -62,6 +63,7 @@ TEST(Overlap, is_refused) {
   EXPECT_THROW(kernels::merge_sort_by_key(exec, keys, values, a, a), std::invalid_argument);
   EXPECT_NO_THROW(kernels::merge_sort_by_key(exec, keys, values, a, b));
   EXPECT_THROW(kernels::segmented_sum(exec, a, Totals("offsets", 17), a), std::invalid_argument);
+  EXPECT_THROW(kernels::sort_segments(exec, a, Totals("offsets", 17), a), std::invalid_argument);
 }
 
 TEST(Overlap, by_one_element_is_refused_and_neighbours_are_not) {
