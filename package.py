@@ -121,6 +121,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "segmented_sum",
         "softmax",
         "sort",
+        "sort_segments",
         "stencil_chain",
         "top_k",
         "transformer_block",

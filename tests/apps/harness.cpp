@@ -116,7 +116,9 @@ void PatternSource::read(FieldSpec const& spec, void* destination) const {
     case DType::int32: return fill<std::int32_t>(pattern_, stream, size, destination);
     case DType::int64: {
       auto* const to = static_cast<std::int64_t*>(destination);
-      if (spec.name == "offsets") return fill_offsets(stream, size, count_of(shapes_.at("in")), to);
+      if (spec.name == "offsets") {
+        return fill_offsets(stream, size, count_of(shapes_.at(shapes_.contains("in") ? "in" : "keys")), to);
+      }
       return fill<std::int64_t>(pattern_, stream, size, to);
     }
     case DType::float16: return fill<Half>(pattern_, stream, size, destination);

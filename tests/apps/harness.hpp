@@ -24,8 +24,8 @@ inline constexpr Pattern special_patterns[] = {Pattern::nan_inside, Pattern::inf
 
 [[nodiscard]] std::string name_of(Pattern pattern);
 
-/// Fields of given shapes, filled with a pattern. Fields differ from each other if the pattern allows it. 64-bit
-/// integers are offsets of segments of the field `in`, the same for every pattern.
+/// Fields of given shapes, filled with a pattern. Fields differ from each other if the pattern allows it. The field
+/// `offsets` has offsets of segments of the field `in` or `keys`, the same for every pattern.
 class PatternSource final : public FieldSource {
  public:
   /// Uses the shapes that belong to `size`.

@@ -671,7 +671,8 @@ std::vector<Mistake> mistakes() {
                                                                                    {"partition", "values"},
                                                                                    {"prefix_sum", "out"},
                                                                                    {"segmented_sum", "out"},
-                                                                                   {"sort", "keys"}}) {
+                                                                                   {"sort", "keys"},
+                                                                                   {"sort_segments", "keys"}}) {
     // partition's first row writes only the elements that go left.
     std::string const row = app == "partition" ? "scan_scatter" : "";
     list.push_back({app, "tile_not_written", tile_not_written(field), row});
