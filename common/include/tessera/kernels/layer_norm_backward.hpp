@@ -258,6 +258,11 @@ class RowGradients {
       using Kernel = GradientRows<Exec, T, W, N, Packs>;
       int const threads = Kernel::threads_of(exec, team_);
       Kernel const kernel{arrays, cols_, eps_, Kernel::chunks_of(exec, threads, rows_)};
+      // An earlier call, of Views with another alignment, may have had more threads.
+      std::size_t const made = 2 * cols_ * static_cast<std::size_t>(kernel.chunks.count * threads);
+      if (arrays.dgamma == nullptr && made < sums_.extent(0)) {
+        Kokkos::deep_copy(exec, Kokkos::subview(sums_, std::pair(made, sums_.size())), T(0));
+      }
       kernel.enqueue(label, exec, threads);
     });
   }
