@@ -26,15 +26,15 @@ std::unique_lock<std::mutex> running() {
         "multiprocessing's method 'spawn', or call Tessera only in the workers");
   }
   std::unique_lock<std::mutex> lock(mutex);
+  if (Kokkos::is_finalized()) {
+    throw std::runtime_error("Kokkos has ended in this process (it cannot start again); call Tessera before that");
+  }
   if (started_by == 0) {
     if (!Kokkos::is_initialized()) {
       Kokkos::initialize(Kokkos::InitializationSettings().set_disable_warnings(true));
       is_ours = true;
     }
     started_by = ::getpid();
-  }
-  if (Kokkos::is_finalized()) {
-    throw std::runtime_error("Kokkos has ended in this process (it cannot start again); call Tessera before that");
   }
   return lock;
 }
