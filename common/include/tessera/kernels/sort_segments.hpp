@@ -103,7 +103,7 @@ struct SortSegmentsKernels {
   Value const* values;
   std::int64_t const* offsets;
   Arrays result;
-  Arrays spare;
+  Arrays spare;  // null if there are no passes
   CrossingSegment* crossing;  // of the border before each tile, and of the end
   std::int64_t* first;        // the segment of each tile's first key
   std::int64_t n;
@@ -138,8 +138,9 @@ struct SortSegmentsKernels {
     // Only the segments at both ends of the tile can cross its borders.
     CrossingSegment const left = crossing[t];
     CrossingSegment const right = crossing[t + 1];
-    bool const left_to_spare = passes_of(left) % 2 != 0;
-    bool const right_to_spare = passes_of(right) % 2 != 0;
+    // There is no spare array if, by `longest`, no segment crosses a border.
+    bool const left_to_spare = spare.keys != nullptr && passes_of(left) % 2 != 0;
+    bool const right_to_spare = spare.keys != nullptr && passes_of(right) % 2 != 0;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int i) {
       Item const item = sorted(i);
       bool const in_left = begin + i < left.end;
@@ -313,7 +314,7 @@ class SortSegments {
                     values,
                     offsets,
                     result,
-                    {keys_.data(), values_.data()},
+                    {passes_ > 0 ? keys_.data() : nullptr, values_.data()},
                     crossing_.data(),
                     first_.data(),
                     static_cast<std::int64_t>(n_),
