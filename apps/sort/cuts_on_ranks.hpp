@@ -23,6 +23,7 @@
 
 #include <tessera/collective/key_order.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
 #include <tessera/ranks/ranks.hpp>
 
 namespace tessera::sort {
@@ -35,7 +36,10 @@ class CutsOnRanks {
   /// Keys that a rank shows of a range. A round leaves at most a quarter of the keys, mostly an eighth.
   static constexpr std::size_t samples = 32;
 
-  /// \param n keys of all ranks, in blocks
+  /// Each rank holds samples of all cuts from all ranks: 64 MiB of 64-bit words at this number.
+  static constexpr int most_ranks = 512;
+
+  /// \param n keys of all ranks, in blocks. Throws Skip above most_ranks ranks.
   CutsOnRanks(ranks::Ranks const& ranks, std::size_t n, std::string const& label)
       : ranks_(ranks),
         n_(n),
@@ -47,6 +51,9 @@ class CutsOnRanks {
         words_(label + "::words", boundaries_ * samples),
         all_(count_ * words_.extent(0)),
         known_(count_) {
+    if (ranks.count() > most_ranks) {
+      throw Skip(std::to_string(ranks.count()) + " ranks (at most " + std::to_string(most_ranks) + ")");
+    }
     ordered_.reserve(count_ * samples);
     sent_.reserve(count_);
     received_.reserve(count_);
@@ -57,6 +64,9 @@ class CutsOnRanks {
       received_.push_back({rank, &all_[static_cast<std::size_t>(rank) * words_.extent(0)], bytes});
     }
   }
+
+  CutsOnRanks(CutsOnRanks const&) = delete;  // its messages name its memory
+  CutsOnRanks(CutsOnRanks&&) = default;
 
   /// Finds the cuts of the ranks' sorted blocks. Must be called by all ranks. Waits for the work on `exec`.
   void find(Exec const& exec, collective::KeyOrder<T> const& order, Keys const& sorted) {

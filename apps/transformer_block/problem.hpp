@@ -18,9 +18,10 @@
 namespace tessera::transformer_block {
 
 struct TransformerBlock : TransformerBlockProblem {
-  static constexpr AppInfo info{.name = "transformer_block",
-                                .summary = "a = x + attention(layernorm(x)); y = a + mlp(layernorm(a))",
-                                .traffic = {.pattern = Traffic::Pattern::sums, .launches = 15, .times = 2}};
+  static constexpr AppInfo info{
+      .name = "transformer_block",
+      .summary = "a = x + attention(layernorm(x)); y = a + mlp(layernorm(a))",
+      .traffic = {.pattern = Traffic::Pattern::sums, .launches = 15, .field = w1_, .times = 2}};
 
   /// y [batch, tokens, d_model].
   template <class T, class Memory>

@@ -54,7 +54,10 @@ void set_place(Array& array, nb::ndarray<nb::ro> const& view) {
   switch (view.device_type()) {
     case nb::device::cpu::value:
     case nb::device::cuda_host::value:
-    case nb::device::rocm_host::value: array.memory = Memory::host; return;
+    case nb::device::rocm_host::value:
+      array.memory = Memory::host;
+      array.device = 0;  // the host is one device, also for pinned memory
+      return;
     case nb::device::cuda::value:
     case nb::device::cuda_managed::value: array.memory = Memory::cuda; return;
     case nb::device::rocm::value: array.memory = Memory::hip; return;
