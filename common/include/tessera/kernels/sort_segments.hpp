@@ -103,7 +103,7 @@ struct SortSegmentsKernels {
   Value const* values;
   std::int64_t const* offsets;
   Arrays result;
-  Arrays spare;  // null if there are no passes
+  Arrays spare;               // null if there are no passes
   CrossingSegment* crossing;  // of the border before each tile, and of the end
   std::int64_t* first;        // the segment of each tile's first key
   std::int64_t n;
