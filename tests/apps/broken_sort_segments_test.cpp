@@ -253,7 +253,8 @@ TEST(SortSegments, BordersOfTiles) {
         {{"keys", {{n}, keys}}, {"values", {{n}, values}}, {"offsets", {{offsets.size()}, offsets}}});
     for (std::int64_t const team : {0, 2}) {
       for (Row const& row : app.rows) {
-        if (!testing::is_wanted(row)) continue;
+        // Barriers are slow on busy processors: teams of two have one dtype.
+        if (!testing::is_wanted(row) || (team > 0 && row.dtype != app.rows.front().dtype)) continue;
         auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {{"team", team}}));
         expect_sorted(app, *problem_case, row, std::to_string(n) + ", team " + std::to_string(team));
       }
