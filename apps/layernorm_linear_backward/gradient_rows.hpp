@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What the variants in few sweeps share: the two products, and the sweep over rows between them
+/// The base of the variants that read the rows only a few times: two products, and one pass over the rows between them
 /// (kernels/layer_norm_backward.hpp).
 
 #include <Kokkos_Core.hpp>
