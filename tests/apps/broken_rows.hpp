@@ -108,6 +108,30 @@ void expect_caught(Wrong const& wrong, std::size_t size, ParameterMap const& giv
   EXPECT_TRUE(tried > 0 || where == Where::hosts || std::getenv("TESSERA_TEST_SPACE") != nullptr) << "no row was run";
 }
 
+/// Expects each row of these wrong variants to be a wrong result, for all dtypes and spaces (of a large case for one of
+/// each), on this data. The rows of a dtype share a case. `of_floats`: leave out integers.
+inline void expect_all_caught(App const& app, std::size_t size, DataKind data, ParameterMap const& given,
+                              bool of_floats = false) {
+  bool const is_large = size >= late_size();
+  std::size_t tried = 0;
+  for (DType const dtype : dtypes_of_this_build()) {
+    if (is_large && tried > 0) break;
+    if (of_floats && unit_roundoff(dtype) == 0) continue;
+    auto const problem_case = app.generate_data(dtype, size, 42, data, with_defaults(app, given));
+    std::vector<ExpectedField> const expected = problem_case->reference();
+    std::string space;
+    for (Row const& row : app.rows) {
+      if (row.dtype != dtype || !is_wanted(row)) continue;
+      if (space.empty()) space = row.space;
+      if (is_large && row.space != space) continue;
+      ++tried;
+      std::string const outcome = run_row(row, *problem_case, expected, 1);
+      EXPECT_TRUE(is_wrong_result(outcome))
+          << name_of(app, row) << " of " << size << ": " << (outcome.empty() ? "passed" : outcome);
+    }
+  }
+}
+
 /// Expects run_row to report nothing for each row of a callable or variant on a random input: a test's kernel must be
 /// right without its mistake. Rows may be skipped, but not all.
 template <class Problem, class Right>

@@ -102,25 +102,8 @@ struct Broken {
 template <Mistake... M>
 void expect_caught(std::size_t size, DataKind data, ParameterMap const& given) {
   App const app = make_app<Sort>({testing::rows_of<Sort>(Broken<M>{})...});
-  bool const is_large = size >= testing::late_size();
-  std::size_t tried = 0;
-  for (DType const dtype : testing::dtypes_of_this_build()) {
-    if (is_large && tried > 0) break;
-    constexpr bool of_floats = (... || (M == Mistake::nan_in_the_middle || M == Mistake::zeros_without_sign));
-    if (of_floats && unit_roundoff(dtype) == 0) continue;
-    auto const problem_case = app.generate_data(dtype, size, 42, data, testing::with_defaults(app, given));
-    std::vector<ExpectedField> const expected = problem_case->reference();
-    std::string space;
-    for (Row const& row : app.rows) {
-      if (row.dtype != dtype || !testing::is_wanted(row)) continue;
-      if (space.empty()) space = row.space;
-      if (is_large && row.space != space) continue;
-      ++tried;
-      std::string const outcome = testing::run_row(row, *problem_case, expected, 1);
-      EXPECT_TRUE(testing::is_wrong_result(outcome))
-          << testing::name_of(app, row) << " of " << size << ": " << (outcome.empty() ? "passed" : outcome);
-    }
-  }
+  constexpr bool of_floats = (... || (M == Mistake::nan_in_the_middle || M == Mistake::zeros_without_sign));
+  testing::expect_all_caught(app, size, data, given, of_floats);
 }
 
 ParameterMap const with_index{{"values", std::string("index")}};
