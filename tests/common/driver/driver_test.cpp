@@ -297,7 +297,7 @@ TEST_F(Driver, a_good_row_passes_and_is_timed) {
   EXPECT_EQ(result.out.find("warning"), std::string::npos);
   json const good = row(0);
   EXPECT_EQ(good["status"], "passed");
-  EXPECT_EQ(good["samples_seconds"].size(), 10u);
+  EXPECT_GE(good["samples_seconds"].size(), 10u);  // more if the machine is busy
   EXPECT_EQ(good["elements"], 100);
   EXPECT_EQ(good["note"], "tiles of 64");
   EXPECT_EQ(good["predicted_bytes"], 6400);
@@ -473,8 +473,10 @@ TEST_F(Driver, wrong_rows_fail_and_the_run_goes_on) {
   EXPECT_EQ(result.last_line(), "TESSERA rows=11 passed=1 failed=10 skipped=0 weak=0");
   auto const reason = [&](std::size_t i) { return row(i)["reason"].get<std::string>(); };
   EXPECT_TRUE(has(reason(0), "first launch:"));
-  EXPECT_TRUE(has(reason(1), "after 10 samples:"));
-  EXPECT_TRUE(has(reason(2), "after 10 samples:"));
+  // Ten samples, or more if the machine is busy and the row is noisy.
+  for (std::size_t const late : {1u, 2u}) {
+    EXPECT_TRUE(reason(late).starts_with("after 1") && has(reason(late), " samples: out: ")) << reason(late);
+  }
   EXPECT_TRUE(has(reason(3), "first launch:"));
   EXPECT_TRUE(has(reason(3), "nan"));
   EXPECT_TRUE(has(reason(4), "first launch:"));
@@ -553,10 +555,11 @@ TEST_F(Driver, cold_and_samples_reach_the_row) {
   Result const result = run({"good"}, {"--cold", "--samples", "13", "--warmup", "2"});
   EXPECT_EQ(result.code, 0);
   EXPECT_TRUE(has(result.out, "  cold; tiles of 64\n"));
-  EXPECT_EQ(counts().evictions, 13);
-  EXPECT_EQ(counts().launches, 1 + 2 + 13);
+  auto const samples = static_cast<int>(row(0)["samples_seconds"].size());
+  EXPECT_GE(samples, 13);  // more if the machine is busy
+  EXPECT_EQ(counts().evictions, samples);
+  EXPECT_EQ(counts().launches, 1 + 2 + samples);
   EXPECT_EQ(row(0)["cold"], true);
-  EXPECT_EQ(row(0)["samples_seconds"].size(), 13u);
   EXPECT_TRUE(has(run({"good"}, {"--cold", "--lines"}).out, " ranks=1 cold=true seconds="));
   EXPECT_TRUE(has(run({"good"}, {"--lines"}).out, " ranks=1 cold=false seconds="));
   EXPECT_FALSE(has(run({"good"}).out, "cold"));
