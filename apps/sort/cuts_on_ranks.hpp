@@ -43,7 +43,7 @@ class CutsOnRanks {
   CutsOnRanks(ranks::Ranks const& ranks, std::size_t n, std::string const& label)
       : ranks_(ranks),
         n_(n),
-        count_(static_cast<std::size_t>(ranks.count())),
+        count_(few(ranks.count())),
         boundaries_(count_ - 1),
         label_(label + "::samples"),
         ranges_(count_ * boundaries_),
@@ -51,9 +51,6 @@ class CutsOnRanks {
         words_(label + "::words", boundaries_ * samples),
         all_(count_ * words_.extent(0)),
         known_(count_) {
-    if (ranks.count() > most_ranks) {
-      throw Skip(std::to_string(ranks.count()) + " ranks (at most " + std::to_string(most_ranks) + ")");
-    }
     ordered_.reserve(count_ * samples);
     sent_.reserve(count_);
     received_.reserve(count_);
@@ -103,6 +100,14 @@ class CutsOnRanks {
   }
 
  private:
+  // Called before the samples are allocated, which is what many ranks have no memory for.
+  [[nodiscard]] static std::size_t few(int ranks) {
+    if (ranks > most_ranks) {
+      throw Skip(std::to_string(ranks) + " ranks (at most " + std::to_string(most_ranks) + ")");
+    }
+    return static_cast<std::size_t>(ranks);
+  }
+
   using Word = collective::KeyWord<T>;
   using Pinned = Kokkos::SharedHostPinnedSpace;
 

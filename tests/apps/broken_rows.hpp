@@ -114,9 +114,11 @@ inline void expect_all_caught(App const& app, std::size_t size, DataKind data, P
                               bool of_floats = false) {
   bool const is_large = size >= late_size();
   std::size_t tried = 0;
+  bool has_dtype = false;
   for (DType const dtype : dtypes_of_this_build()) {
     if (is_large && tried > 0) break;
     if (of_floats && unit_roundoff(dtype) == 0) continue;
+    has_dtype = true;
     auto const problem_case = app.generate_data(dtype, size, 42, data, with_defaults(app, given));
     std::vector<ExpectedField> const expected = problem_case->reference();
     std::string space;
@@ -130,6 +132,7 @@ inline void expect_all_caught(App const& app, std::size_t size, DataKind data, P
           << name_of(app, row) << " of " << size << ": " << (outcome.empty() ? "passed" : outcome);
     }
   }
+  EXPECT_TRUE(tried > 0 || !has_dtype || std::getenv("TESSERA_TEST_SPACE") != nullptr) << "no row was run";
 }
 
 /// Expects run_row to report nothing for each row of a callable or variant on a random input: a test's kernel must be

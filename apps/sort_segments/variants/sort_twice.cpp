@@ -25,7 +25,7 @@ struct SortTwice {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<SortSegments, Exec, T> const& input)
-        : keys_(unset("tessera::sort_segments::sort_twice::keys"), input.keys.extent(0)),
+        : keys_(unset("tessera::sort_segments::sort_twice::keys"), checked(input)),
           numbers_(unset("tessera::sort_segments::sort_twice::segments"), input.keys.extent(0)),
           sorted_numbers_(unset("tessera::sort_segments::sort_twice::sorted_segments"), input.keys.extent(0)),
           places_(unset("tessera::sort_segments::sort_twice::places"), input.keys.extent(0)),
@@ -33,13 +33,7 @@ struct SortTwice {
           sort_keys_(exec, input.keys.extent(0), {.descending = input.parameters.descending},
                      "tessera::sort_segments::sort_twice::keys"),
           sort_numbers_(exec, input.keys.extent(0), {.end_bit = bits_of(input.offsets.extent(0) - 1)},
-                        "tessera::sort_segments::sort_twice::segments") {
-      std::size_t const most = std::numeric_limits<std::uint32_t>::max();
-      if (std::max(input.keys.extent(0), input.offsets.extent(0)) > most) {
-        throw Skip(std::to_string(input.keys.extent(0)) + " keys (places and segments are kept in 32 bits)");
-      }
-      if (input.parameters.team != 0) throw Skip("--team (teams are cut for registers, at compile time)");
-    }
+                        "tessera::sort_segments::sort_twice::segments") {}
 
     void operator()(Exec const& exec, InputOn<SortSegments, Exec, T> const& in,
                     OutputOn<SortSegments, Exec, T> const& out) {
@@ -71,6 +65,16 @@ struct SortTwice {
     }
 
    private:
+    // The number of keys. Called before the first allocation.
+    [[nodiscard]] static std::size_t checked(InputOn<SortSegments, Exec, T> const& input) {
+      std::size_t const most = std::numeric_limits<std::uint32_t>::max();
+      if (std::max(input.keys.extent(0), input.offsets.extent(0)) > most) {
+        throw Skip(std::to_string(input.keys.extent(0)) + " keys (places and segments are kept in 32 bits)");
+      }
+      if (input.parameters.team != 0) throw Skip("--team (teams are cut for registers, at compile time)");
+      return input.keys.extent(0);
+    }
+
     using Words = ArrayOn<std::uint32_t*, Exec>;
     [[nodiscard]] static int bits_of(std::size_t rows) {
       return std::clamp(static_cast<int>(std::bit_width(std::max<std::size_t>(rows, 1) - 1)), 1, 32);
