@@ -9,7 +9,7 @@ set -euo pipefail
 checkout=$(dirname "$(dirname "$(dirname "$(readlink -f "$0")")")")
 # Elsewhere, and with a space in its name: nothing may depend on where one stands.
 work=$(mktemp -d -t 'run test.XXXXXX')
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf "$work" "$checkout/build/run test"' EXIT
 cd "$work"
 
 failures=0
@@ -73,10 +73,12 @@ expect 0 'have been written to' shell cmake -B build
 cd ..
 [[ -d 'a project/build' ]] || fail "./run shell does not start where it was called"
 
-# An interruption while it configures or compiles: exit 130, and the same command goes on.
-export TESSERA_BUILD_DIR=$work/build TESSERA_APPS=map TESSERA_DTYPES=float
+# An interruption while it configures or compiles: exit 130, and the same command goes on. The build directory is beside
+# that of a demo, so that the compiler cache has what the demo compiled; but not while something is to be interrupted.
+export TESSERA_BUILD_DIR="$checkout/build/run test" TESSERA_APPS=map TESSERA_DTYPES=float
+rm -rf "$TESSERA_BUILD_DIR"
 for seconds in 1 4; do
-  setsid "$checkout/run" build map >out 2>err </dev/null &
+  CCACHE_DISABLE=1 setsid "$checkout/run" build map >out 2>err </dev/null &
   sleep "$seconds"
   code=0
   kill -TERM -- -$! 2>/dev/null || true  # the whole group, as a terminal does
@@ -107,7 +109,7 @@ done <commands
 mkdir 'an install'
 chmod 2711 'an install'
 echo mine >'an install/file'
-expect 2 'is in the build directory' install build/below
+expect 2 'is in the build directory' install "$TESSERA_BUILD_DIR/below"
 expect 0 'start it: ' install 'an install'
 [[ $(stat -c %a 'an install') == 2711 && $(<'an install/file') == mine ]] ||
   fail "an installation changed what was there"
