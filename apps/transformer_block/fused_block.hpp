@@ -9,8 +9,9 @@
 #include <cstddef>
 #include <string>
 
-#include "block_rows.hpp"
+#include "problem.hpp"
 
+#include <tessera/core/problem.hpp>
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
 #include <tessera/kernels/multi_head_attention.hpp>
@@ -32,7 +33,7 @@ class FusedBlock {
   FusedBlock(Exec const& exec, InputOn<TransformerBlock, Exec, T> const& in, std::string const& label)
       : statistics_(exec, in.rows(), in.d_model(), in.parameters.eps, in.parameters.team, label + "::statistics"),
         projection_(product<Projection>(exec, in, in.d_model(), in.d_model(), label + "::projection")),
-        attend_(exec, heads_of(in), in.parameters.team, label + "::attention"),
+        attend_(exec, in.template attention<kernels::Heads>(), in.parameters.team, label + "::attention"),
         out_(product<Residual>(exec, in, in.d_model(), in.d_model(), label + "::out")),
         up_(product<Up>(exec, in, in.d_ff(), in.d_model(), label + "::up")),
         down_(product<Residual>(exec, in, in.d_model(), in.d_ff(), label + "::down")),

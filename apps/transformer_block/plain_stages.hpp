@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "block_rows.hpp"
+#include "block_memory.hpp"
 
 #include <tessera/kernels/product_form.hpp>  // gelu
 

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <string>
 
-#include "block_rows.hpp"
+#include "block_memory.hpp"
 
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/largest_magnitude.hpp>
@@ -93,7 +93,7 @@ class Tf32Block : BlockMemory<Exec, float> {
             std::string const& label = "tessera::transformer_block::tensor_3xtf32")
       : Tf32Block::BlockMemory(in, label),
         layer_norm_(exec, in.rows(), in.d_model(), in.parameters.eps, in.parameters.team, label + "::layernorm"),
-        attend_(exec, heads_of(in), in.parameters.team, label + "::attention"),
+        attend_(exec, in.template attention<kernels::Heads>(), in.parameters.team, label + "::attention"),
         projection_(exec, in.rows(), in.d_model(), in.d_model(), label + "::projection"),
         out_(exec, in.rows(), in.d_model(), in.d_model(), label + "::out"),
         up_(exec, in.rows(), in.d_ff(), in.d_model(), label + "::up"),

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string>
 
-#include "block_rows.hpp"
+#include "problem.hpp"
 
 #include <tessera/kernels/product_form.hpp>  // gelu
 

@@ -10,7 +10,7 @@
 
 #include "broken_rows.hpp"
 
-#include "../../apps/transformer_block/block_rows.hpp"
+#include "../../apps/transformer_block/block_memory.hpp"
 #include "../../apps/transformer_block/problem.hpp"
 #include "../../apps/transformer_block/tf32_block.hpp"
 
@@ -149,8 +149,9 @@ struct Broken {
     layer(at.ln.data(), in.wq, in.bq, nullptr, at.q.data());
     layer(at.ln.data(), in.wk, in.bk, nullptr, at.k.data());
     layer(at.ln.data(), in.wv, in.bv, nullptr, at.v.data());
-    run(in.rows() * in.heads(), Attend<T, Mistake>{at.q.data(), at.k.data(), at.v.data(), at.mean.data(), heads_of(in),
-                                                   static_cast<T>(in.score_scale())});
+    run(in.rows() * in.heads(),
+        Attend<T, Mistake>{at.q.data(), at.k.data(), at.v.data(), at.mean.data(),
+                           in.template attention<kernels::Heads>(), static_cast<T>(in.score_scale())});
     layer(at.mean.data(), in.wo, in.bo, Mistake::first_residual ? x : nullptr, at.a.data());
     run(in.rows(), Normalise<T, Mistake>{at.a.data(), in.gamma2.data(), in.beta2.data(), at.ln.data(), d, eps,
                                          !Mistake::normalised_again});

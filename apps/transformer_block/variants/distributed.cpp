@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <string>
 
-#include "../block_rows.hpp"
+#include "../problem.hpp"
 
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
@@ -117,7 +117,7 @@ struct Distributed {
       return heads_.size() * in.d_head();
     }
     [[nodiscard]] kernels::Heads own_heads(InputOn<TransformerBlock, Exec, T> const& in) const {
-      kernels::Heads own = heads_of(in);
+      kernels::Heads own = in.template attention<kernels::Heads>();
       own.heads = heads_.size();
       return own;
     }

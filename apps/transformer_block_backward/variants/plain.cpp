@@ -6,6 +6,7 @@
 
 #include "../plain_stages.hpp"
 
+#include <tessera/kernels/multi_head_attention.hpp>  // Heads
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::transformer_block_backward {
@@ -27,7 +28,7 @@ struct Plain {
     Plan(Exec const&, In const& in)
         : first(in.rows(), in.d_model(), "tessera::transformer_block_backward::plain::first"),
           second(in.rows(), in.d_model(), "tessera::transformer_block_backward::plain::second"),
-          steps(longest_stage({double(in.d_model()) + 16, double(in.d_ff()) + 4, double(in.rows()) + 16})) {
+          steps(longest_stage(in, {double(in.d_model()) + 16, double(in.d_ff()) + 4, double(in.rows()) + 16})) {
       for (Matrix* const m : {&q, &k, &v, &mean, &a, &dln, &da, &dmean, &dq, &dk, &dv}) *m = matrix(in, in.d_model());
       for (Matrix* const m : {&h, &u, &dh}) *m = matrix(in, in.d_ff());
       for (Matrix* const m : {&weight, &ds}) *m = matrix(in, in.heads() * in.tokens());
@@ -46,7 +47,7 @@ struct Plain {
       this->layer(exec, first.ln, in.wq, in.bq, q);
       this->layer(exec, first.ln, in.wk, in.bk, k);
       this->layer(exec, first.ln, in.wv, in.bv, v);
-      attend(exec, heads_of(in), scale, q, k, v, weight, mean);
+      attend(exec, in.template attention<kernels::Heads>(), scale, q, k, v, weight, mean);
       this->layer(exec, mean, in.wo, in.bo, a, x);
       second(exec, a, in.gamma2, in.beta2, eps);
       this->layer(exec, second.ln, in.w1, in.b1, h);
@@ -61,8 +62,8 @@ struct Plain {
       second.backward(exec, in.gamma2, dln, g, da);
       this->weights(exec, da, mean, out.dwo, out.dbo);
       this->layer_backward(exec, da, in.wo, dmean);
-      queries(exec, heads_of(in), scale, k, v, weight, mean, dmean, ds, dq);
-      keys(exec, heads_of(in), q, weight, ds, dmean, dk, dv);
+      queries(exec, in.template attention<kernels::Heads>(), scale, k, v, weight, mean, dmean, ds, dq);
+      keys(exec, in.template attention<kernels::Heads>(), q, weight, ds, dmean, dk, dv);
       this->weights(exec, dq, first.ln, out.dwq, out.dbq);
       this->weights(exec, dk, first.ln, out.dwk, out.dbk);
       this->weights(exec, dv, first.ln, out.dwv, out.dbv);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -21,6 +22,24 @@
 #include <tessera/core/types.hpp>
 
 namespace tessera {
+
+/// A matrix of a Plan, or the rows of x, y and gradients in their shape.
+template <class T, class Exec>
+using MatrixOn = Array<T**, typename Exec::memory_space>;
+
+/// Returns the rows of x, or of an array of its shape: one per token of each sequence.
+template <class View>
+[[nodiscard]] auto rows_of(View const& of) {
+  using Element = typename View::value_type;
+  return Array<Element**, typename View::memory_space>(of.data(), of.extent(0) * of.extent(1), of.extent(2));
+}
+
+/// Returns the longest chain of roundings of a block's stage: those given, and at least 64, which the references assume
+/// (a score, an exponential or gelu has fewer).
+template <class Input>
+[[nodiscard]] double longest_stage(Input const& input, std::initializer_list<double> stages) {
+  return std::max({std::max(stages), static_cast<double>(input.d_head()) + 2, 64.0});
+}
 
 /// Base class of Problems whose first fields are the input and the weights of a block.
 struct TransformerBlockProblem {
@@ -127,6 +146,12 @@ struct TransformerBlockProblem {
     [[nodiscard]] std::size_t d_head() const { return d_model() / heads(); }
     /// Returns the factor of the scores, 1 / sqrt(d_head).
     [[nodiscard]] double score_scale() const { return 1 / std::sqrt(static_cast<double>(d_head())); }
+    /// Returns the shape of the attention as kernels::Heads, which `core` does not know.
+    template <class Heads>
+    [[nodiscard]] Heads attention() const {
+      return {
+          .sequences = sequences(), .tokens = tokens(), .heads = heads(), .dim = d_head(), .causal = parameters.causal};
+    }
   };
 
   /// `size` is batch * tokens * d_model^2. d_model is the largest power of two up to its cube root, and a sequence has
