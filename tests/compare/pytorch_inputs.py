@@ -80,4 +80,5 @@ def main():
     return 1 if lines else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

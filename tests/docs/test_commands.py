@@ -110,7 +110,7 @@ class Walkthroughs(unittest.TestCase):
         self.assertIn("line 2 failed", result.stdout)
 
     def test_every_walkthrough_has_commands(self):
-        for name in ("teaching", "procurement", "reuse"):
+        for name in ("teaching", "procurement", "reuse", "character_model"):
             with open(os.path.join(ROOT, "docs", "walkthroughs", name + ".md"), encoding="utf-8") as file:
                 self.assertTrue(walkthroughs.blocks_of(file.read()), name)
 

@@ -118,7 +118,7 @@ def run(page, programs, plot):
 def main():
     parser = argparse.ArgumentParser(description="Runs the commands of the walkthroughs in docs/walkthroughs.")
     parser.add_argument("--bin", required=True, help="the folder of the built programs")
-    parser.add_argument("--page", help="one page, by its name: teaching, procurement or reuse")
+    parser.add_argument("--page", help="one page, by its name: teaching, procurement, reuse or character_model")
     parser.add_argument("--libraries-of", metavar="ROOT", help="start programs with the libraries of this Debian root")
     options = parser.parse_args()
     if not os.path.exists(os.path.join(options.bin, "tessera")):

@@ -54,6 +54,7 @@ endif()
 list(GET apps 0 app)
 run("a mini-app's own program" ${work}/moved/libexec/tessera/${app} --list)
 set(ENV{OMP_PROC_BIND} false)
+set(ENV{OMP_WAIT_POLICY} passive)  # other tests run beside this one
 run("installed inputs" ${work}/moved/bin/tessera run ${app} --inputs ${work}/moved/share/tessera/inputs --dtype all
     --samples 1 --min-time 0)
 expect(" failed=0 ")
@@ -85,6 +86,13 @@ foreach(page IN LISTS pages)
   get_filename_component(name ${page} NAME_WE)
   run("the program of a page, ${name}" ${work}/consumer/${name})
 endforeach()
+# Its losses are those of PyTorch, up to roundings: a lost gradient differs by 0.01 and more (docs/walkthroughs).
+set(example ${consumer}/../../docs/walkthroughs/character_model)
+if(EXISTS ${example})
+  run("a character model" ${work}/consumer/character_model/character_model --steps 20 --d-model 16 --heads 2
+      --sequence 32 --batch 4 --dtype double --expect ${example}/pytorch_losses.txt --within 1e-10
+      ${consumer}/../../LICENSE)
+endif()
 run("a mini-app of one's own" ${work}/consumer/scale --size 1,1000,2^16 --dtype all --samples 10 --min-time 0
     --json ${work}/scale.json)
 expect(" failed=0 skipped=0")
