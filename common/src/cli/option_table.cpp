@@ -65,7 +65,7 @@ Setter selection(Selection& target, Names const& names, std::string const& who_h
     if (text == "all") return;
     for (std::string const& name : split_at_commas(text)) {
       if (name.empty()) bad_value(option, text, "an empty name", "write names with single commas between them");
-      if (name == "all") bad_value(option, text, "`all` and other names", "write `all` alone, or only names");
+      if (name == "all") bad_value(option, text, "`all` and other names", "write only `all`, or only names");
       check_name(option.substr(2), name, names, who_has);
       target.names.push_back(name);
     }

@@ -40,7 +40,7 @@ void check_values(std::vector<std::string> const& arguments, std::vector<OptionE
     if (entry == table.end()) continue;
     if (entry->value.empty()) {
       if (equals != std::string::npos) {
-        throw UserError("a value for " + name + " (it is a flag); write " + name + " alone");
+        throw UserError("a value for " + name + " (it is a flag); write " + name + " without a value");
       }
     } else {
       bool const there = equals != std::string::npos ? equals + 1 < arguments[i].size()

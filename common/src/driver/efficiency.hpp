@@ -28,7 +28,7 @@ class Efficiency {
         std::make_unique<Baseline>(run.options.baseline, version == build.end() ? std::string() : version->second);
     run.report.system["baseline"] = run.options.baseline;
     if (run.ranks.count() == 1) {
-      run.warn("--baseline: this run is on one rank, and has no efficiency");
+      run.warn("--baseline is ignored: efficiency needs several ranks");
       return;
     }
     // If nothing can be compared with the baseline, say why.

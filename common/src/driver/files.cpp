@@ -97,7 +97,7 @@ void check_files(Command const& command, Options const& options) {
       // A terminal or a pipe is not a regular file, and gets a better message elsewhere.
       if (second->identity && second->identity == identity_of(descriptor) && fs::is_regular_file(second->path, error)) {
         throw UserError("cannot write " + second->option + " " + second->path +
-                        " (it is the standard input or output of this very run); choose another file");
+                        " (it is the standard input or output of this run); choose another file");
       }
     }
   }

@@ -54,7 +54,7 @@ void check_libraries(std::string const& word, std::string const& value) {
 void check_device(std::string const& word, std::string const& value) {
   auto const number = to_number<std::int64_t>(value);
   if (!number || *number < 0 || *number > 1'000'000) {
-    bad_value(word, value, "not a device's number", "write for example " + word + "=0");
+    bad_value(word, value, "not the number of a device", "write for example " + word + "=0");
   }
 }
 

@@ -91,7 +91,7 @@ void check_selection(App const& app, Options const& options, std::vector<DType> 
   for (std::string const& variant : options.variants.names) {
     auto const info = std::ranges::find(app.variants, variant, &VariantInfo::name);
     if (info != app.variants.end() && !options.levels.has(name_of(info->level))) {
-      throw UserError(concat("conflicting options: --level with --variant ", variant, " (which is of level ",
+      throw UserError(concat("conflicting options: --level with --variant ", variant, " (its level is ",
                              name_of(info->level), "); leave one of them out"));
     }
     if (!any(variant, "")) fail("variant " + variant, variant);

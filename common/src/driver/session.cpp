@@ -297,7 +297,7 @@ std::unique_ptr<Runtime> start_kokkos(Command const& command, Options const& opt
       throw;
     } catch (std::exception const& error) {
       throw UserError(concat("Kokkos cannot start (", error.what(),
-                             "); check the --kokkos-* options and that this machine has what the build is for"));
+                             "); check the --kokkos-* options, and that this machine has the build's devices"));
     }
   });
   return runtime;

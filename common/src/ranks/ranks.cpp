@@ -477,7 +477,8 @@ void choose_transport(std::string_view word, bool shared_gpus) {
   }
   if (word == "device" && !aware.value_or(false)) {
     throw UserError(
-        std::string("cannot use --transport device (this MPI ") + (aware ? "takes no" : "does not say that it takes") +
+        std::string("cannot use --transport device (this MPI ") +
+        (aware ? "does not accept" : "does not report that it accepts") +
         " pointers to device memory); choose staged, or set TESSERA_MPI_GPU_AWARE=1 if you know that it does");
   }
   Transport on_gpus = Transport::staged;

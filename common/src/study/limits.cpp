@@ -51,7 +51,7 @@ int run_limits(std::vector<App> const& apps, std::vector<std::string> const& wor
     throw UserError("unexpected argument `" + word + "` (tessera limits has options only); see tessera limits --help");
   });
   if (file.empty() || !link) {
-    throw UserError("no machine or no link (the table is made from both); see tessera limits --help");
+    throw UserError("--machine or --link is missing (the table needs both); see tessera limits --help");
   }
   for (std::size_t const count : ranks) {
     if (count < 2 || count > 10000000 || each < 1 || each > (std::size_t{1} << 36)) {

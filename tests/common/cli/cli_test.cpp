@@ -353,7 +353,8 @@ TEST_F(Parsing, negative_numbers_are_values) {
 TEST_F(Parsing, flags_and_their_opposite) {
   EXPECT_FALSE(std::get<bool>(parse({"--no-exclusive"}).parameters.front().at("exclusive")));
   EXPECT_TRUE(has(fails({"--exclusive", "--no-exclusive"}), "conflicting options --exclusive and --no-exclusive"));
-  EXPECT_TRUE(has(fails({"--exclusive=true"}), "a value for --exclusive (it is a flag); write --exclusive alone"));
+  EXPECT_TRUE(
+      has(fails({"--exclusive=true"}), "a value for --exclusive (it is a flag); write --exclusive without a value"));
   EXPECT_TRUE(has(fails({"--cold=1"}), "it is a flag"));
 }
 
@@ -631,7 +632,7 @@ TEST_F(Parsing, levels) {
   EXPECT_EQ(wrong({"--level", "team", "--variant", "good"}),
             "nothing to run for level team (no selected variant of fake has this level); see --list");
   EXPECT_EQ(wrong({"--level", "team", "--variant", "honest,good"}),
-            "conflicting options: --level with --variant good (which is of level range); leave one of them out");
+            "conflicting options: --level with --variant good (its level is range); leave one of them out");
   EXPECT_NE(wrong({"--level", "ranks"}), "no error");  // a variant without rows in this build
 }
 

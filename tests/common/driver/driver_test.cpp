@@ -897,7 +897,7 @@ TEST_F(Driver, a_baseline_is_a_report) {
   fs::rename(path("r.json"), path("one.json"));
   Result const result = run({"good"}, {"--baseline", path("one.json")});
   EXPECT_EQ(result.code, 0);
-  EXPECT_TRUE(has(result.out, "warning: --baseline: this run is on one rank, and has no efficiency"));
+  EXPECT_TRUE(has(result.out, "warning: --baseline is ignored: efficiency needs several ranks"));
   EXPECT_EQ(report()["system"]["baseline"], path("one.json"));
 }
 
@@ -2364,7 +2364,7 @@ TEST_F(Suite, mistakes_of_a_study_are_found_before_it) {
   expect_mistake(with({path("none.json")}), "cannot read the study");
   expect_mistake(suite({"study"}), "no study");
   expect_mistake(suite({"study", "--preset"}), "no value for --preset");
-  expect_mistake(suite({"limits"}), "no machine or no link");
+  expect_mistake(suite({"limits"}), "--machine or --link is missing (the table needs both)");
   expect_mistake(suite({"limits", "--link", "1"}), "bad value `1` for --link");
 }
 

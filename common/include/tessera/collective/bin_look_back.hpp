@@ -4,12 +4,12 @@
 /// in all earlier tiles. look_back.hpp explains the protocol, the tickets and progress.
 /// Source: Adinets and Merrill, Onesweep: a faster least significant digit radix sort for GPUs (arXiv:2206.01784).
 ///
-/// A bin of a tile is one word of 32 bits: the number of the launch (its epoch), the state, and the count. Nothing
-/// follows the word, so that no fence is needed, and nothing is cleared between launches until the epochs are used up.
+/// A bin of a tile is one word of 32 bits: the number of the launch (its epoch), the state, and the count. All
+/// data are in this word, so no fence is needed. Words are cleared only when the epochs are used up.
 /// One lane looks back for each bin: neighbouring lanes read neighbouring words.
 ///
-/// Example, 2 bins, tiles' counts 3 1 | 2 2 | 0 4: tile 2 reads of tile 1 partial 2 and inclusive 3. Bin 0 also reads
-/// tile 0, inclusive 3. It publishes inclusive 5 + 0 and 3 + 4.
+/// Example, 2 bins, tiles' counts 3 1 | 2 2 | 0 4: tile 2 reads tile 1, partial 2 and inclusive 3. Bin 0 also reads
+/// tile 0, inclusive 3. Tile 2 publishes inclusive 5 + 0 and 3 + 4.
 
 #include <Kokkos_Core.hpp>
 

@@ -11,7 +11,7 @@
 /// - Bits: only the bits from `begin_bit` to `end_bit - 1` of the word count.
 ///
 /// Example, float: -1 -> 0x407fffff, -0 and 0 -> 0x80000000, 1 -> 0xbf800000, NaN -> 0xffffffff.
-/// Source: the bit patterns are those of D. Knuth, The Art of Computer Programming 3, and of radix sorts on GPUs.
+/// Source: D. Knuth, The Art of Computer Programming 3; radix sorts on GPUs use the same bit patterns.
 
 #include <Kokkos_Core.hpp>
 

@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// The merge path: how many of the first items of a merge come from the first of two sorted runs. Whoever makes some
-/// items of a merge finds by it where to begin in both runs, without the items before them.
+/// The merge path: how many of the first items of a merge come from the first of two sorted runs. A thread
+/// that makes some items of a merge uses it to find where they begin in both runs, without making the items before.
 ///
 /// Called by any lane; no scratch, no barriers. Runs are sorted by `before(a, b)`, which is true if a must precede b.
-/// Of equal items, those of the first run come first: the merge is stable.
+/// The merge is stable: if items are equal, the items of the first run come first.
 ///
 /// Example: runs 1 3 5 7 and 2 3 4, merge 1 2 3 3 4 5 7: 2 of the first 4 items come from run 1, 3 of the first 6.
 /// Source: O. Green, R. McColl, D. Bader: GPU Merge Path (2012).

@@ -23,7 +23,7 @@ struct Philox4x32 {
   using Key = Kokkos::Array<Word, 2>;
   static constexpr int full_rounds = 10;
 
-  /// Returns the four words of a counter. Other counts of rounds are for tests of tests.
+  /// Returns the four words of a counter. Other numbers of rounds show that the statistical tests find bad words.
   template <int rounds = full_rounds>
   [[nodiscard]] KOKKOS_FUNCTION static constexpr Block block(Block counter, Key key) {
     TESSERA_UNROLL

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Sorts the items of one lane in registers: no branch on their number, and no index that is not known to the compiler.
+/// Sorts the items of one lane in registers, without branches on their number; the compiler knows all indices.
 ///
 /// Called by any lane; no scratch, no barriers. `before(a, b)` is true if a must precede b.
 ///

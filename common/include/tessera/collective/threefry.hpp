@@ -1,9 +1,9 @@
 #pragma once
 /// \file
-/// Threefry4x64: a counter-based generator of random 64-bit words, of additions, rotations and exclusive ors only. A
+/// Threefry4x64: a counter-based generator of random 64-bit words, made by additions, rotations and exclusive ors. A
 /// block of four words is a function of a counter and a key; there is no state.
 ///
-/// Source: Salmon, Moraes, Dror, Shaw, Parallel random numbers: as easy as 1, 2, 3 (SC'11). The rounds are those of the
+/// Source: Salmon, Moraes, Dror, Shaw, Parallel random numbers: as easy as 1, 2, 3 (SC'11). The rounds come from the
 /// cipher Threefish (Ferguson and others, The Skein hash function family, 2010).
 ///
 /// Example: counter 0, 0, 0, 0, key 0, 0, 0, 0 -> 09218ebde6c85537, 55941f5266d86105, 4bd25e16282434dc,
@@ -25,7 +25,7 @@ struct Threefry4x64 {
   using Key = Block;
   static constexpr int full_rounds = 20;
 
-  /// Returns the four words of a counter. Other counts of rounds are for tests of tests.
+  /// Returns the four words of a counter. Other numbers of rounds show that the statistical tests find bad words.
   template <int rounds = full_rounds>
   [[nodiscard]] KOKKOS_FUNCTION static constexpr Block block(Block x, Key const& key) {
     constexpr int rotations[8][2] = {{14, 16}, {52, 57}, {23, 40}, {5, 37}, {25, 33}, {46, 12}, {58, 22}, {32, 32}};

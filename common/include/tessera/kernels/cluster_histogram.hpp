@@ -31,20 +31,20 @@
 
 namespace tessera::kernels {
 
-/// Tuning parameters of ClusterHistogram. They are those of ScratchHistogram; none has been measured on clusters.
+/// Tuning parameters of ClusterHistogram: the values of ScratchHistogram, not yet measured on clusters.
 template <ExecutionSpace Exec, class T>
 struct ClusterHistogramTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
   static constexpr int rows = sizeof(T) < 4 ? 4 : 8;
   static constexpr int pack = collective::pack_width<T>;
   static constexpr int threads = 16;
-  /// Teams per cluster are doubled until a team's counts have at most so many bytes: two teams then share a
+  /// Teams per cluster are doubled until a team's counts have at most this many bytes: two teams then share a
   /// multiprocessor.
   static constexpr std::size_t scratch_bytes = 100 << 10;
   /// Most teams per cluster, and the most that every device with clusters runs.
   static constexpr int most_teams = 16;
   static constexpr int portable_teams = 8;
-  /// Most bytes of counts per team: 227 KB, without what Kokkos takes in front.
+  /// Most bytes of counts per team: 227 KB, less what Kokkos takes in front.
   static constexpr std::size_t most_scratch_bytes = (227 << 10) - 1024;
 };
 
@@ -107,7 +107,7 @@ struct ClusterHistogramKernel {
 
 }  // namespace detail
 
-/// counts[b] = number of elements in bin b; outside = number of elements in no bin. Arguments, Bins and use: those of
+/// counts[b] = number of elements in bin b; outside = number of elements in no bin. Arguments, Bins and use: as for
 /// ScratchHistogram. Construct it once; it allocates one number per bin. A call only enqueues; calls on one object must
 /// not run concurrently. Throws Skip if the device has no clusters, or if a cluster's scratch does not hold the counts.
 template <ExecutionSpace Exec, class T, class Bins = EqualBins<T>, class Tuning = ClusterHistogramTuning<Exec, T>>

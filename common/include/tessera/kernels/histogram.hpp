@@ -308,7 +308,7 @@ struct ScratchHistogramKernel {
     std::uint32_t* const own = counts.data() + team.team_rank() % of.copies * slice.size;
     std::size_t const end = of.chunks.end(chunk);
     if constexpr (Tuning::ahead > 0) {
-      // A team of one thread uses all copies, a larger team one per thread. Of three copies, `&` leaves one empty.
+      // A team of one thread uses all copies, a larger team one per thread. With three copies, `&` leaves one empty.
       int const copies = team.team_size() == 1 ? of.copies : 1;
       auto const counter_of = [&](T x, int k) {
         return static_cast<std::uint32_t>(bin_of(x) + (k & (copies - 1)) * size);

@@ -62,7 +62,7 @@ struct KeyStreamTuning {
   /// GPU): more teams would only have more to merge.
   static constexpr int of_teams = is_gpu<Exec> ? 8 : 1;
   static constexpr int merge_threads = is_gpu<Exec> ? 512 : 0;  ///< per team that merges; 0: the user's choice
-  static constexpr int merge_across = is_gpu<Exec> ? 16 : 256;  ///< columns of such a team, whole packs
+  static constexpr int merge_across = is_gpu<Exec> ? 16 : 256;  ///< columns of a merging team, whole packs
 };
 
 namespace detail {

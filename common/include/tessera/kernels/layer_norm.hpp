@@ -56,7 +56,7 @@ struct LayerNormTuning {
   /// \param aligned whether memory can be accessed in packs of 16 bytes, if rows are whole packs
   template <class Body>
   static void with_lanes(std::size_t cols, [[maybe_unused]] bool aligned, Body const& body) {
-    // The lanes are those of vector registers; the first-level cache holds the row for the second sweep.
+    // Lanes are elements of vector registers; the first-level cache holds the row for the second sweep.
     if (cols < 16) return body.template operator()<8, 1, 1>();
     if (cols < 512) return body.template operator()<32, 1, 1>();
     body.template operator()<64, 1, 1>();

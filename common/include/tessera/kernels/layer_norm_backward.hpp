@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The gradients of a layer normalisation (kernels/layer_norm.hpp), ln = gamma * xhat + beta, given that of its result:
+/// The gradients of a layer normalisation (layer_norm.hpp), ln = gamma * xhat + beta, given the gradient dln of ln:
 ///
 ///     dgamma[c] = sum_r dln[r, c] xhat[r, c],  dbeta[c] = sum_r dln[r, c],  and with g = dln * gamma
 ///     dx[r, c]  = inv_std_r (g[r, c] - mean_c(g) - xhat[r, c] mean_c(g * xhat))

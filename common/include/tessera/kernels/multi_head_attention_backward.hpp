@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The gradients of q, k and v of a multi-head attention (kernels/multi_head_attention.hpp), given that of its result.
+/// The gradients of q, k and v of a multi-head attention (multi_head_attention.hpp), given the gradient of its result.
 /// With the weights p = softmax(scale * q k^T) of a head, out = p v, and the gradient g of out:
 ///
 ///     dv_j  = sum_i p_ij g_i               ds_ij = scale * p_ij (g_i v_j - g_i out_i)
@@ -69,7 +69,7 @@ struct AttentionGradients {
   T* of_out;   ///< scale * g out
 };
 
-/// What both launches share: a team has a tile of rows of one head of one sequence, in two matrices, and the rows of
+/// Common to both launches: a team has a tile of rows of one head of one sequence, in two matrices; the rows of
 /// two other matrices pass through its scratch.
 template <ExecutionSpace Exec, class T, class Tuning, int Dim>
 struct BackwardTile : QueryTile<Exec, T, Tuning, Dim> {

@@ -140,7 +140,7 @@ struct SegmentedSumKernels {
     int const chunk = team.league_rank() + 1;
     std::int64_t const row = open_row[chunk - 1];
     if (open_row[chunk] > row) {
-      int first = 0;  // of the chunks at whose end the segment is open
+      int first = 0;  // the first chunk at whose end the segment is open
       for (int end = chunk - 1; first < end;) {
         int const middle = (first + end) / 2;
         if (open_row[middle] < row) {

@@ -57,7 +57,7 @@ struct RowSumTuning {
   /// H100, with eight at 2.96 TB/s; long rows at 3.08 TB/s with both.
   static constexpr int in_flight = is_gpu<Exec> ? 8 : 4;
   /// True: lanes of a thread read packs of 16 bytes with four rows in flight, or single elements with eight. False:
-  /// lanes are those of a host's vector registers; one row in flight is enough if it fills several registers.
+  /// lanes are elements of a host's vector registers; one row in flight is enough if it fills several registers.
   static constexpr bool in_packs = is_gpu<Exec>;
   static constexpr int pack = collective::pack_width<T>;
   /// With method `lanes`: true for one team per tile of rows; false if a team handles a chunk of rows, long enough to

@@ -19,8 +19,8 @@
 ///
 /// The order of k and the order of columns do not matter. A slice of 16 of k is two products, and a lane reads its
 /// elements of both in accesses of 16 bytes. Let g = line_of(lane) and t = four_of(lane) (with 32 lanes: lane / 4 and
-/// lane % 4). The lane has k = 4 t .. 4 t + 3 of the slice, the first two for the first product. Of four neighbouring
-/// products it has columns 4 g .. 4 g + 3, one of each:
+/// lane % 4). The lane has k = 4 t .. 4 t + 3 of the slice, the first two for the first product. In four neighbouring
+/// products it has columns 4 g .. 4 g + 3, one in each:
 ///
 ///     a  a row of the slice has 16 elements; the lane reads elements 4 t to 4 t + 3 of row g in one access; 8 rows
 ///        use all banks

@@ -6,8 +6,8 @@
 /// A team handles one tile. A lane loads square blocks of it, one pack (16 bytes) per row of a block, transposes them
 /// in registers, and writes the packs of the output's rows to team scratch, from where other lanes store them. On a GPU
 /// the packs of a row of the tile are permuted in scratch: pack p of a row of block b is at p xor b. Scratch serves a
-/// quarter of a warp at once; with the permutation it has no bank conflicts, neither when it writes the same pack of
-/// neighbouring blocks nor when it reads neighbouring packs. No padding is needed, and every pack stays aligned. On a
+/// quarter of a warp at once. With the permutation there are no bank conflicts when it writes the same pack of
+/// neighbouring blocks, or reads neighbouring packs. No padding is needed, and every pack stays aligned. On a
 /// host a column of blocks is stored from registers as whole cache lines.
 ///
 /// A matrix whose rows are not whole packs is accessed element by element.
@@ -38,8 +38,8 @@ namespace tessera::kernels {
 /// For hosts: the tile of a team, in blocks of pack x pack elements, and how it is stored.
 template <ExecutionSpace Exec, class T>
 struct TransposeTuning {
-  static constexpr int blocks_down = 4;  ///< of a tile, at most: with packs of 16 bytes, one cache line of the output
-  /// Of a tile, at most: rows of the input become long streams, which are prefetched. A block of 16-bit elements has
+  static constexpr int blocks_down = 4;  ///< most per tile: with packs of 16 bytes, one cache line of the output
+  /// Most per tile: rows of the input become long streams, which are prefetched. A block of 16-bit elements has
   /// twice the bytes of a block of floats, and a host's scratch is 32 KiB.
   static constexpr int blocks_across = sizeof(T) == 2 ? 32 : 64;
   static constexpr int blocks_in_flight = 1;  ///< per lane

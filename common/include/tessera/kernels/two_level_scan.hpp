@@ -185,7 +185,7 @@ class TwoLevelScan {
   /// Returns the number of tiles.
   [[nodiscard]] std::size_t tiles() const { return tiles_of(n_, tile_); }
 
-  /// Returns the roundings on the longest path to a result: those of a tile on every level, and one per level to add
+  /// Returns the roundings on the longest path to a result: a tile's roundings on every level, and one per level to add
   /// the total before.
   [[nodiscard]] double rounding_steps() const {
     return (levels() + 1) * TileScan::rounding_steps(tile_, threads_) + levels();

@@ -91,7 +91,7 @@ struct AnyMatrixUnit {
   [[nodiscard]] KOKKOS_FUNCTION static int four_of(int lane) { return Lanes == 32 ? lane % 4 : lane / 16; }
 
   /// Returns the value that the emulated unit uses for a number whose type is normal from `least` on: it flushes to 0
-  /// wherever hardware may.
+  /// whenever hardware may.
   [[nodiscard]] KOKKOS_FUNCTION static float flushed(float value, float least) {
     return flushes && value < least && value > -least ? 0.0F : value;
   }

@@ -10,7 +10,7 @@
 namespace tessera::team {
 
 /// Sorts items(0) to items(n-1) in place. n may be any number: each comparison leaves the smaller item at the lower
-/// place, so that items beyond the end, as if larger than all others, would never move.
+/// place. Items beyond the end would be larger than all others and never move, so they need not exist.
 ///
 /// Must be called by every thread of the team, with vector length 1. Scratch: the caller's View of n items or more.
 /// Barriers: one before every step (so the caller needs none between filling `items` and the call) and one after the

@@ -8,11 +8,11 @@
 ///   cluster_rank(), cluster_size()   this team's rank, and the number of teams
 ///   cluster_barrier()                a barrier of all threads of all teams of the cluster, and so of each team:
 ///                                    afterwards, each thread sees what every other wrote to any team's scratch before
-///   scratch_of(rank, own)            the address, in the scratch of team `rank`, of what is at `own` in the caller's
+///   scratch_of(rank, own)            the address in the scratch of team `rank` that is `own` in the caller's scratch
 ///   add_to(rank, own, value)         atomic addition to a counter in the scratch of team `rank`
 ///
 /// A team's scratch may be accessed by others from a cluster_barrier() at which all teams have begun, and until another
-/// one before the team ends: scratch of a team that has ended may belong to somebody else.
+/// one before the team ends: the scratch of a team that has ended may belong to another team.
 ///
 /// Source: NVIDIA, PTX ISA, "barrier.cluster", "mapa"; CUDA C++ Programming Guide, "Distributed Shared Memory".
 

@@ -99,7 +99,7 @@ KOKKOS_FUNCTION void rank_rows(L const& lanes, Items const& items, DigitOf const
 
 /// Sets `places` to the stable places of the team's items, from 0 on, sorted by their digits.
 ///
-/// \tparam Bits of a digit; \tparam N rows of each thread
+/// \tparam Bits number of bits of a digit; \tparam N number of rows of each thread
 /// \param items LaneItems<T, N> of each lane
 /// \param digit_of returns the digit of an item, below 2^Bits: `std::uint32_t(int i, T const&)`; i is the item's number
 ///        in its thread, row * W + lane. Called twice per item.
@@ -109,7 +109,7 @@ KOKKOS_FUNCTION void rank_rows(L const& lanes, Items const& items, DigitOf const
 /// \param on_begin called as `on_begin(bin, begin)` once for each bin, by one lane: the place of the bin's first item
 ///
 /// Must be called by all lanes of every thread. Scratch: the caller's; nothing else may use it from the caller's last
-/// barrier on. Barriers: at least three. What on_begin wrote to scratch is visible to the whole team on return.
+/// barrier on. Barriers: at least three. Data that on_begin wrote to scratch are visible to the whole team on return.
 template <int Bits, int N, Team M, lane::Lanes L, class Items, class DigitOf, class Places, class OnCount,
           class OnBegin>
 KOKKOS_FUNCTION void rank_by_digit(M const& team, L const& lanes, Items const& items, DigitOf const& digit_of,

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// A stable sort of a tile in scratch: each thread sorts chunks in registers, then the team merges runs, in which each
-/// thread makes the same number of items. Source: O. Green, R. McColl, D. Bader: GPU Merge Path (2012).
+/// A stable sort of a tile in scratch. Each thread sorts chunks in registers. Then the team merges runs; each thread
+/// makes the same number of items. Source: O. Green, R. McColl, D. Bader: GPU Merge Path (2012).
 
 #include <Kokkos_Core.hpp>
 

@@ -20,8 +20,8 @@
 /// warp wait and others still have to arrive, devices without mbarrier may not return: no branch between arrive() and
 /// wait() may leave lanes behind.
 ///
-/// What a thread wrote before arrive() is visible to each thread after its wait(). Nothing is promised about what it
-/// writes in between.
+/// Data that a thread wrote before arrive() are visible to each thread after its wait(). Data that it writes in
+/// between may or may not be visible.
 ///
 /// Scratch: one SplitBarrierState, aligned to 8 bytes. Teams must have one lane per thread (vector length 1).
 ///

@@ -23,8 +23,8 @@ KOKKOS_FUNCTION void inclusive_scan(L const& lanes, Value& value, Op const& op) 
   }
 }
 
-/// Turns the result of inclusive_scan into the exclusive one: every lane gets its left neighbour's value, lane 0
-/// `first`.
+/// Turns the result of inclusive_scan into the exclusive one: every lane gets its left neighbour's value, and lane
+/// 0 gets `first`.
 template <lane::Lanes L, class Value, class T>
 [[nodiscard]] KOKKOS_FUNCTION Value exclusive_from_inclusive(L const& lanes, Value const& inclusive, T const& first) {
   Value result = lanes.shift_up(inclusive, 1);

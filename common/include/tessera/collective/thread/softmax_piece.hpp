@@ -64,7 +64,7 @@ struct LaneSoftmax {
     return reduce<OnlineSum>(lanes, sums, collective::MergeOnlineSums<T>{});
   }
 
-  /// From the end to the beginning, because elements that were read last may still be in a cache.
+  /// Runs from the end to the beginning, because elements that were read last may still be in a cache.
   KOKKOS_FUNCTION void write(T const* piece, T* out, std::size_t count, T max, T inverse) const {
     std::size_t const parts = (count + part - 1) / part;
     for (std::size_t i = thread; i < parts; i += threads) {
