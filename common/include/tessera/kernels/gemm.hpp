@@ -228,7 +228,7 @@ class Gemm {
       std::size_t const most = std::max<std::size_t>(1, std::min(parts, k_.n / Tuning::least_part));
       k_ = most == 1 ? Chunks{.n = k_.n, .size = k_.n} : split(k_.n, step, most);
     } else {
-      throw Skip("parts of k (a form that changes sums, or adds them to c, needs whole ones)");
+      throw Skip("parts of k (the form changes sums or adds them to c, so each sum must be complete)");
     }
   }
 

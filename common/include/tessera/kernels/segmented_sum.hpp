@@ -435,7 +435,7 @@ class SegmentedSum {
                  std::to_string(Tuning::most_lanes / Kernels::vector_length) + " here)");
     }
     if (is_gpu<Exec>)
-      throw Skip("a GPU (its sums across chunks were wrong on an H100; since they were mended, it has not run there)");
+      throw Skip("a GPU (sums across chunks were wrong on an H100; the corrected kernel has not yet run on one)");
     if (Tuning::tiles) require_scratch<Exec>(Kernels::scratch_bytes(threads_));
   }
 

@@ -158,7 +158,7 @@ class TwoLevelScan {
         threads_(team_size(exec, team, vector_length)),
         tile_(scratch_tile<Exec>(tile, TileScan::values_per_element * sizeof(Value),
                                  TileScan::values_besides(threads_) * sizeof(Value))) {
-    if (tile_ < 2) throw Skip("tiles of one element (as many totals as elements: they would never become one)");
+    if (tile_ < 2) throw Skip("tiles of one element (each level would have as many totals as elements)");
     require_scratch<Exec>(detail::ScanTiles<Exec, Elements, TileScan>::scratch_bytes(tile_, threads_));
     for (std::size_t count = tiles_of(n, tile_); count > 1; count = tiles_of(count, tile_)) {
       totals_.emplace_back(unset(label_ + "::totals"), count);

@@ -44,7 +44,7 @@ inline void check_offsets(FieldSource const& source, FieldSpec const& of) {
       }
       if (value > n || (r + 1 == count && value != n)) {
         throw UserError(detail::offset_text(r, value) + ", and " + std::string(of.name) + " has " + std::to_string(n) +
-                        " elements (the last segment ends there, none behind it); correct it");
+                        " elements (the last offset is this number, and none is larger); correct it");
       }
       before = value;
     }

@@ -591,12 +591,12 @@ auto with_dtype(DType dtype, Body&& body) {
   });
   if (result) return *std::move(result);
   if (size_of(dtype) == 2 && !has_short_floats<Problem>) {
-    throw UserError("dtype '" + std::string(name_of(dtype)) + "' is none of " + std::string(Problem::info.name) +
-                    "'s (it has no 16-bit floats); use another");
+    throw UserError(std::string(Problem::info.name) + " does not support dtype '" + std::string(name_of(dtype)) +
+                    "' (it takes no 16-bit floats); use another");
   }
   if (is_more_integer(dtype) && !has_more_integers<Problem>) {
-    throw UserError("dtype '" + std::string(name_of(dtype)) + "' is none of " + std::string(Problem::info.name) +
-                    "'s (its only integers are int32); use another");
+    throw UserError(std::string(Problem::info.name) + " does not support dtype '" + std::string(name_of(dtype)) +
+                    "' (it takes no integers other than int32); use another");
   }
   throw UserError("dtype '" + std::string(name_of(dtype)) +
                   "' is not in this build (TESSERA_DTYPES left it out); use another, or build with it");
