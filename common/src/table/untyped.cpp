@@ -106,6 +106,11 @@ std::vector<unsigned char*> pointers_to(std::vector<std::shared_ptr<unsigned cha
   return result;
 }
 
+std::shared_ptr<unsigned char> borrowed(void const* memory) {
+  auto* const bytes = static_cast<unsigned char*>(const_cast<void*>(memory));
+  return {bytes, [](unsigned char*) {}};
+}
+
 CaseFields filled_fields(std::vector<FieldSpec> input, std::vector<FieldSpec> output, std::vector<Shape> const& whole,
                          std::vector<ranks::Box> const& boxes, FillField const& fill) {
   CaseFields fields{.input = std::move(input), .output = std::move(output), .whole = whole, .own = whole, .memory = {}};
@@ -229,6 +234,14 @@ void UntypedCase::release_device_input() {
   buffers_ = {};
 }
 
+void UntypedCase::borrow(BorrowedFields const& fields) {
+  auto& input = on_device_[fields.space];
+  input.clear();
+  for (void const* const memory : fields.input) input.push_back(borrowed(memory));
+  borrowed_output_.clear();
+  for (void* const memory : fields.output) borrowed_output_.push_back(static_cast<unsigned char*>(memory));
+}
+
 std::vector<ranks::Box> UntypedCase::output_boxes() const { return own_boxes(whole_output(), output_splits()); }
 
 std::vector<ranks::Block> UntypedCase::output_rows() const {
@@ -301,6 +314,7 @@ UntypedRun::UntypedRun(UntypedCase& problem_case, std::string_view space)
     : case_(problem_case), kept_(problem_case.kept(space)), space_(space) {}
 
 std::vector<unsigned char*> UntypedRun::allocate(UntypedCase const& problem_case) {
+  if (!problem_case.borrowed_output().empty()) return problem_case.borrowed_output();
   std::vector<Shape> const shapes = problem_case.own_output_shapes();
   memory_ = std::make_unique<GuardedFields>(space_, problem_case.output_specs(), shapes);
   std::vector<unsigned char*> fields;
@@ -308,6 +322,10 @@ std::vector<unsigned char*> UntypedRun::allocate(UntypedCase const& problem_case
   return fields;
 }
 
+void UntypedRun::finish() {
+  fence();
+  complete();
+}
 void UntypedRun::poison() { memory_->poison(); }
 void UntypedRun::evict_cache() { measure::evict_cache(space_); }
 void UntypedRun::renew() {

@@ -57,6 +57,8 @@ class RowRun {
   virtual void enqueue() = 0;
   /// Waits for the execution space.
   virtual void fence() = 0;
+  /// Waits for the execution space, and completes the work of a launch that is not timed.
+  virtual void finish() { fence(); }
   /// Constructs the Plan again and launches it once, both with different input, then restores the input. Everything
   /// that a Plan has kept of the input since its construction or its first launch is wrong afterwards.
   virtual void renew() {}
@@ -188,6 +190,14 @@ class FieldSource {
   }
 };
 
+/// Fields in memory that others own and keep alive: in the memory of an execution space, each in C order.
+struct BorrowedFields {
+  std::string space;
+  std::vector<Shape> input_shapes;  ///< in the order of App::input_fields
+  std::vector<void const*> input;
+  std::vector<void*> output;  ///< in the order of App::output_fields, of the shapes that follow from the input
+};
+
 /// The memory in bytes that a case will need, and its least work, known before anything is allocated.
 struct Footprint {
   double input_bytes = 0;
@@ -232,6 +242,9 @@ struct App {
   std::unique_ptr<Case> (*generate_data)(DType, std::size_t size, std::uint64_t seed, DataKind,
                                          ParameterMap const&) = nullptr;
   std::unique_ptr<Case> (*read)(DType, FieldSource const&, ParameterMap const&) = nullptr;
+  /// Returns a case on one rank whose rows on `fields.space` read and write the caller's memory. They are started,
+  /// enqueued and finished, and nothing else. Throws UserError if parameters or shapes do not suit.
+  std::unique_ptr<Case> (*borrow)(DType, BorrowedFields const& fields, ParameterMap const&) = nullptr;
 
   /// Returns whether some build has rows in that dtype.
   [[nodiscard]] bool may_have(DType dtype) const {

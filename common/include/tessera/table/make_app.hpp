@@ -582,6 +582,22 @@ template <class Problem, class T>
   return own_case<Problem, T>(shapes, parameters, map, filled_from(source, specs, shapes));
 }
 
+template <class Problem, class T>
+[[nodiscard]] std::unique_ptr<Case> borrow(BorrowedFields const& fields, ParameterMap const& map) {
+  auto const parameters = checked_parameters<Problem, T>(map);
+  (void)Problem::output_shapes(fields.input_shapes, parameters);  // throws if the shapes do not match
+  CaseFields own{.input = describe<InputOnHost<Problem, T>>(),
+                 .output = describe<OutputOnHost<Problem, T>>(),
+                 .whole = fields.input_shapes,
+                 .own = fields.input_shapes,
+                 .memory = {}};
+  for (void const* const memory : fields.input) own.memory.push_back(borrowed(memory));
+  auto result = std::make_unique<TypedCase<Problem, T>>(
+      std::move(own), parameters, map, [](std::vector<ranks::Box> const&) -> std::unique_ptr<Case> { return nullptr; });
+  result->borrow(fields);
+  return result;
+}
+
 /// Calls `body.template operator()<T>()` for the enabled dtype. Throws UserError if this build lacks the dtype.
 template <class Problem, class Body>
 auto with_dtype(DType dtype, Body&& body) {
@@ -716,6 +732,9 @@ template <class Problem>
   };
   app.read = [](DType dtype, FieldSource const& source, ParameterMap const& map) {
     return detail::with_dtype<Problem>(dtype, [&]<class T>() { return detail::read<Problem, T>(source, map); });
+  };
+  app.borrow = [](DType dtype, BorrowedFields const& fields, ParameterMap const& map) {
+    return detail::with_dtype<Problem>(dtype, [&]<class T>() { return detail::borrow<Problem, T>(fields, map); });
   };
   return app;
 }

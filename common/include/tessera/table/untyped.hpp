@@ -38,6 +38,9 @@ using FillField = std::function<void(std::size_t field, ranks::Box const& box, u
 /// Returns a function that fills fields from `source`. `source` must outlive the result.
 [[nodiscard]] FillField filled_from(FieldSource const& source, std::vector<FieldSpec> specs, std::vector<Shape> shapes);
 
+/// Returns a pointer to memory that others own.
+[[nodiscard]] std::shared_ptr<unsigned char> borrowed(void const* memory);
+
 /// Parts of each input field in host memory, and descriptions of the fields.
 struct CaseFields {
   std::vector<FieldSpec> input;
@@ -111,6 +114,10 @@ class UntypedCase : public Case {
   [[nodiscard]] std::vector<std::unique_ptr<OtherValues>> other_input(std::string_view space);
   /// Returns the outputs that rows on that space kept.
   [[nodiscard]] GuardedFields::Blocks& kept(std::string_view space) { return kept_[std::string(space)]; }
+  /// Rows on that space read and write these fields from now on.
+  void borrow(BorrowedFields const& fields);
+  /// Returns the memory of a borrowed output; nothing if rows allocate their own.
+  [[nodiscard]] std::vector<unsigned char*> const& borrowed_output() const { return borrowed_output_; }
 
  protected:
   void set_parameters(ParameterMap const& parameters) { parameters_ = parameters; }
@@ -139,6 +146,7 @@ class UntypedCase : public Case {
   MakeBoxes make_boxes_;
   std::map<std::string, std::vector<std::shared_ptr<unsigned char>>> on_device_;  // by space
   std::map<std::string, GuardedFields::Blocks> kept_;                             // by space
+  std::vector<unsigned char*> borrowed_output_;
   HostBuffers buffers_;
 };
 
@@ -147,6 +155,7 @@ class UntypedRun : public RowRun {
  public:
   UntypedRun(UntypedCase& problem_case, std::string_view space);
 
+  void finish() override;
   void poison() override;
   void evict_cache() override;
   void renew() override;
@@ -164,7 +173,7 @@ class UntypedRun : public RowRun {
   virtual void stage() {}
   /// Completes the work of a launch and waits, for rows of libraries where only the library call is timed.
   virtual void complete() {}
-  /// Allocates the output. Must be called after the Plan has been constructed, so that a Skip does not pay for the
+  /// Allocates the output, unless the case has borrowed it. Must be called after the Plan has been constructed, so that a Skip does not pay for the
   /// allocation. Returns the beginnings of the fields.
   [[nodiscard]] std::vector<unsigned char*> allocate(UntypedCase const& problem_case);
 
