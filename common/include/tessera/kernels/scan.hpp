@@ -390,17 +390,19 @@ class ReduceThenScan {
   Kokkos::View<typename Kernels::Value*, typename Exec::memory_space> totals_;
 };
 
-namespace detail {
-
 /// The faster kernel: LookBackScan on GPUs, where traffic decides; ReduceThenScan on hosts, where threads would wait
 /// for each other in a look-back.
+template <ExecutionSpace Exec, class T, class Op = collective::Sum<T>>
+using FasterScan = std::conditional_t<is_gpu<Exec>, LookBackScan<Exec, T, Op>, ReduceThenScan<Exec, T, Op>>;
+
+namespace detail {
+
 template <ExecutionSpace Exec, class Op, class In, class Out>
 void scan_once(Exec const& exec, In const& in, Out const& out, Op const& op, bool exclusive) {
   using T = typename In::non_const_value_type;
   static_assert(std::is_same_v<typename ScanElements<T, Op>::Value, T>,
                 "Tessera: a scan by segments has to be told their length: use LookBackScan or ReduceThenScan");
-  using Scan = std::conditional_t<is_gpu<Exec>, LookBackScan<Exec, T, Op>, ReduceThenScan<Exec, T, Op>>;
-  Scan scan(exec, in.extent(0), {op, exclusive});
+  FasterScan<Exec, T, Op> scan(exec, in.extent(0), {op, exclusive});
   scan(exec, in, out);
   exec.fence("tessera: scan");  // the kernel's memory is freed at the end of this call
 }
