@@ -63,8 +63,39 @@ def main(arguments=None):
         return 130
 
 
-def run(options):
+def figures(options):
+    """The figures by name, for callers that show or save them by themselves. Prints nothing."""
+    kinds, chosen = _chosen(options, read_all(options.reports))
+    draw = _drawing()
+    names = series.place_names(list(dict.fromkeys(point.place for point in chosen)))
+    return {name: _drawn(draw, name, kind, data, names) for name, kind, data in _some_pictures(chosen, kinds)}
+
+
+def _chosen(options, reports):
     kinds = _choice("--kind", options.kind, list(KINDS)) or list(KINDS)
+    return kinds, _select(series.points(reports), options)
+
+
+def _some_pictures(points, kinds):
+    pictures = find_pictures(points, kinds)
+    if not pictures:
+        raise UserError(
+            f"no picture of {', '.join(kinds)} can be drawn ({_why_none(kinds)}); see tessera-plot --help"
+        )
+    return pictures
+
+
+def _drawn(draw, name, kind, data, names):
+    try:
+        return getattr(draw, kind)(data, names)
+    except Exception as error:  # of matplotlib's, for figures that nobody thought of
+        raise UserError(
+            f"cannot draw {name} ({type(error).__name__}: {_first_line(error)}); "
+            "choose others with --kind, --app, --variant, or look for odd figures in the report"
+        )
+
+
+def run(options):
     formats = _choice("--format", options.format, ENDINGS)
     base, ending = os.path.splitext(options.output)
     single = ending.lower().lstrip(".") in ENDINGS
@@ -82,12 +113,8 @@ def run(options):
                 "measure again on an idle machine",
                 file=sys.stderr,
             )
-    chosen = _select(series.points(reports), options)
-    pictures = find_pictures(chosen, kinds)
-    if not pictures:
-        raise UserError(
-            f"no picture of {', '.join(kinds)} can be drawn ({_why_none(kinds)}); see tessera-plot --help"
-        )
+    kinds, chosen = _chosen(options, reports)
+    pictures = _some_pictures(chosen, kinds)
     if single and len(pictures) > 1:
         names = ", ".join(name for name, _, _ in pictures)
         raise UserError(
@@ -95,22 +122,14 @@ def run(options):
             "--kind, --app, --space, --dtype"
         )
     draw = _drawing()
-    places = list(dict.fromkeys(point.place for point in chosen))
-    names = series.place_names(places)
+    draw.use_no_window()
+    names = series.place_names(list(dict.fromkeys(point.place for point in chosen)))
     if not single:
         os.makedirs(options.output, exist_ok=True)
     for name, kind, data in pictures:
         files = [options.output] if single else [f"{options.output}/{name}.{ending}" for ending in formats]
         for file in files:
-            try:
-                draw.save(getattr(draw, kind)(data, names), file)
-            except OSError:
-                raise
-            except Exception as error:  # of matplotlib's, for figures that nobody thought of
-                raise UserError(
-                    f"cannot draw {name} ({type(error).__name__}: {_first_line(error)}); "
-                    "choose others with --kind, --app, --variant, or look for odd figures in the report"
-                )
+            draw.save(_drawn(draw, name, kind, data, names), file)
             print(file)
     left_out = {}
     for report in reports:

@@ -5,10 +5,6 @@ from math import log
 from textwrap import shorten
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # what it says of caches of fonts is no news to a user
-import matplotlib  # noqa: E402
-
-matplotlib.use("Agg")  # no window, so no display
-
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, PercentFormatter  # noqa: E402
@@ -57,6 +53,11 @@ def _look(number):
     colour = COLOURS[number % len(COLOURS)]
     return {"color": colour, "marker": MARKERS[number % len(MARKERS)], "linestyle": LINES[number % len(LINES)],
             "markeredgecolor": "black", "markeredgewidth": 0.4}  # fmt: skip
+
+
+def use_no_window():
+    """For files only: no display is needed. A notebook keeps its own way of showing figures."""
+    plt.switch_backend("Agg")
 
 
 def save(figure, path):
