@@ -32,15 +32,14 @@ function(tessera_plant_in_python name source from to test)
 endfunction()
 
 tessera_plant_in_python(strides arguments.cpp
-  "fits = fits && (view.shape(i) == 1 || view.stride(i) == expected);" ""
+  "fits = fits && (array.shape[i] == 1 || stride(i) == expected);" ""
   test_arrays.Refusals.test_strides_of_matrices)
 tessera_plant_in_python(out arguments.cpp
-  "out.is_none() ? import(\"the new result\", make(like, dtype, shape)) : import(\"out\", out)"
-  "import(\"the new result\", make(like, dtype, shape))"
+  "out.is_none() ? import(\"the new result\", make(like, dtype, shape), true) : import(\"out\", out, true)"
+  "import(\"the new result\", make(like, dtype, shape), true)"
   test_arrays.NoCopies.test_out_is_written_and_returned)
 tessera_plant_in_python(freed_input arguments.cpp
-  "  require_contiguous(array, view);\n"
-  "  require_contiguous(array, view);\n  argument.keep = nb::ndarray<nb::ro>();\n"
+  "return view->stride(i); });\n  argument.keep = view;\n" "return view->stride(i); });\n"
   test_arrays.Lifetime.test_exported_temporary_lives_until_the_end)
 tessera_plant_in_python(gil module.cpp
   "nb::gil_scoped_release const released;" ""

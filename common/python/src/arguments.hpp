@@ -6,6 +6,7 @@
 #include <nanobind/ndarray.h>
 
 #include <initializer_list>
+#include <memory>
 #include <string>
 
 #include "array.hpp"
@@ -15,16 +16,19 @@ namespace tessera::python {
 /// An array of the caller.
 struct Argument {
   Array array;
-  nanobind::object object;                    ///< what the caller gave, or what the call returns
-  nanobind::ndarray<nanobind::ro> keep = {};  ///< keeps the memory alive, also of an exported temporary
+  nanobind::object object;          ///< what the caller gave, or what the call returns
+  std::shared_ptr<void> keep = {};  ///< keeps the memory alive, also of an exported temporary
+  bool is_writable = false;
 
   [[nodiscard]] Shape const& shape() const { return array.shape; }
   [[nodiscard]] std::size_t rank() const { return array.shape.size(); }
 };
 
-/// Returns the array of an argument, by the buffer protocol or DLPack. Throws WrongType if it is no array or has a
+/// Returns the array of an argument, by the buffer protocol, DLPack or __cuda_array_interface__. Throws WrongType if it is no array or has a
 /// dtype that no kernel has, and std::invalid_argument if it is not contiguous, in C order and aligned.
-[[nodiscard]] Argument input(std::string const& name, nanobind::handle object);
+/// A call with `stream` runs there: see set_stream().
+[[nodiscard]] Argument input(std::string const& name, nanobind::handle object,
+                             nanobind::handle stream = nanobind::none());
 
 /// Returns the array for a result: `out` if it is not None, otherwise a new one of the same library and on the same
 /// device as `like`. Throws WrongType or std::invalid_argument if `out` has another dtype, shape or device, is
@@ -32,6 +36,10 @@ struct Argument {
 /// them.
 [[nodiscard]] Argument result(nanobind::handle out, Argument const& like, DType dtype, Shape const& shape,
                               std::initializer_list<Argument const*> inputs, Argument const* in_place = nullptr);
+
+/// Sets the stream on which a call with this array runs: None, a pointer as an integer, or an object of CUDA Python,
+/// PyTorch or CuPy. Throws WrongType for others, and std::invalid_argument if the array is on a host.
+void set_stream(Argument& argument, nanobind::handle stream);
 
 /// Throws std::invalid_argument unless the array has this rank. `what`: its dimensions, such as "[rows, cols]".
 void require_rank(Argument const& argument, std::size_t rank, std::string const& what);

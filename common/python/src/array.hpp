@@ -4,6 +4,7 @@
 /// a kernel, and a kernel without Python.
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -20,7 +21,7 @@ class WrongType : public std::runtime_error {
 
 enum class Memory : std::uint8_t { host, cuda, hip };
 
-/// A contiguous array in C order that Python owns. Who calls a kernel keeps it alive until the kernel returns.
+/// A contiguous array in C order that Python owns. Who calls a kernel keeps it alive until the kernel has ended.
 struct Array {
   std::string name;  ///< the parameter, for messages
   void* data = nullptr;
@@ -28,6 +29,8 @@ struct Array {
   Memory memory = Memory::host;
   int device = 0;  ///< number of the GPU
   Shape shape;
+  /// The caller's stream on that GPU. A call enqueues there and does not wait. Without it a call waits.
+  std::optional<std::uintptr_t> stream = {};
 
   [[nodiscard]] std::size_t count() const { return count_of(shape); }
   [[nodiscard]] std::size_t bytes() const { return count() * size_of(dtype); }

@@ -3,11 +3,13 @@
 /// The kernels that Python calls, each compiled in its own file of kernels/. Arrays have been checked: extents fit, all
 /// are in the memory of one device, and results overlap no input unless the kernel works in place.
 ///
-/// Each function starts Kokkos if need be and returns when the results are there. Calls from several threads run one
-/// after the other. Throws WrongType if the kernel or this build does not have the dtype, std::invalid_argument if it
+/// Each function starts Kokkos if need be. It returns when the results are there; if the first array has a stream, it
+/// enqueues there and returns. Calls from several threads run one after the other. Throws WrongType if the kernel or this build does not have the dtype, std::invalid_argument if it
 /// does not have the device, and Skip if the kernel cannot run the size.
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -47,7 +49,7 @@ void embedding(Array const& indices, Array const& weight, Array const& out);
 std::int64_t partition(Array const& x, double below, Array const& out);
 /// out[i] = x[i] * weight[0] + x[i + 1] * weight[1] + ..., for terms inside x.
 void conv1d(Array const& x, Array const& weight, Array const& out);
-/// out = softmax(scale * query key^T) value
+/// out = softmax(scale * query key^T) value, for each matrix [tokens, dim] of the last two dimensions.
 void scaled_dot_product_attention(Array const& query, Array const& key, Array const& value, double scale,
                                   Array const& out);
 
@@ -56,6 +58,28 @@ void scaled_dot_product_attention(Array const& query, Array const& key, Array co
 
 /// Returns where the arrays of this build can be: "host", and "cuda" or "hip".
 [[nodiscard]] std::vector<std::string> built_devices();
+
+/// The kernel objects that are kept between calls.
+struct Workspaces {
+  std::size_t objects;
+  std::size_t bytes;
+  std::size_t limit;  ///< in bytes
+};
+[[nodiscard]] Workspaces workspaces();
+/// Keeps at most that many bytes from now on.
+void limit_workspaces(std::size_t bytes);
+/// Destroys all kept objects, after the work that uses them.
+void clear_workspaces();
+
+/// A point in a caller's stream, behind all that was enqueued. Destroyed with its last owner.
+using Mark = std::shared_ptr<void const>;
+[[nodiscard]] Mark mark_of(Array const& array);
+/// Waits for a caller's stream of CUDA or HIP.
+void wait_for(std::uintptr_t stream);
+/// Returns the number of the GPU that an address belongs to; 0 if this build knows no GPU.
+[[nodiscard]] int device_of(void const* address);
+/// True if the stream has reached it.
+[[nodiscard]] bool is_reached(Mark const& mark);
 
 /// Ends Kokkos, if this module has started it in this process.
 void finish();

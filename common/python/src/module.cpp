@@ -6,10 +6,15 @@
 #include <nanobind/stl/string.h>
 
 #include <cmath>
+#include <deque>
+#include <initializer_list>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "arguments.hpp"
 #include "kernels.hpp"
+#include "variants.hpp"
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
@@ -23,6 +28,55 @@ template <class Kernel, class... Parameters>
 auto without_gil(Kernel&& kernel, Parameters const&... parameters) {
   nb::gil_scoped_release const released;
   return kernel(parameters...);
+}
+
+/// Arguments of calls on streams that may still run.
+struct Unfinished {
+  Mark mark;
+  std::vector<Argument> arguments;
+};
+std::deque<Unfinished>& unfinished() {
+  static std::deque<Unfinished>& all = *new std::deque<Unfinished>;  // Python may end first
+  return all;
+}
+
+/// Keeps the arguments alive until the stream of the first is past the calls so far, and lets go of those of calls that
+/// have ended. Without a stream the call has ended.
+void keep_until_done(std::initializer_list<Argument const*> arguments) {
+  Array const& first = (*arguments.begin())->array;
+  if (!first.stream) return;
+  std::erase_if(unfinished(), [](Unfinished const& one) { return is_reached(one.mark); });
+  Unfinished& own = unfinished().emplace_back(mark_of(first));
+  for (Argument const* const argument : arguments) own.arguments.push_back(*argument);
+}
+
+/// An array and a number, as a type stub says it.
+using WithNumber = nb::typed<nb::tuple, nb::any, int>;
+
+/// The keyword `variant`.
+using Variant = std::optional<std::string>;
+
+/// An argument as a field of a mini-app, in its own shape or in another one.
+[[nodiscard]] Field field(Argument const& argument) { return {&argument.array, argument.shape()}; }
+[[nodiscard]] Field field(Argument const& argument, Shape shape) { return {&argument.array, std::move(shape)}; }
+[[nodiscard]] Field no_elements() { return {nullptr, {0}}; }
+
+/// Returns the array for a result of x's shape, which may be x. Not all variants work in place.
+[[nodiscard]] Argument result_in_place(nb::handle out, Argument const& x, std::initializer_list<Argument const*> others,
+                                       Variant const& variant) {
+  Argument const to = result(out, x, x.array.dtype, x.shape(), others, &x);
+  if (variant && to.array.data == x.array.data && x.array.bytes() > 0) {
+    throw std::invalid_argument(
+        "out is x (a named variant reads x while it writes); give the result memory of its own");
+  }
+  return to;
+}
+
+/// The last dimension as columns, the others as rows.
+[[nodiscard]] Shape as_matrix(Argument const& argument) {
+  std::size_t rows = 1;
+  for (std::size_t i = 0; i + 1 < argument.rank(); ++i) rows *= argument.shape()[i];
+  return {rows, argument.shape().back()};
 }
 
 /// A matrix: rows of the last dimension, whatever leads. Throws std::invalid_argument for no dimension.
@@ -40,22 +94,40 @@ void require_rows(Argument const& x) {
   return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
 
-nb::object py_cumulative_sum(nb::handle object, nb::handle dtype, nb::handle out) {
-  Argument const x = input("x", object);
+nb::any py_cumulative_sum(nb::handle object, nb::handle dtype, nb::handle out, Variant const& variant,
+                          nb::handle stream) {
+  Argument const x = input("x", object, stream);
   require_rank(x, 1, "one dimension");
   require_sum_dtype(x, dtype);
-  Argument const to = result(out, x, x.array.dtype, x.shape(), {}, &x);
-  without_gil(cumulative_sum, x.array, to.array);
-  return to.object;
+  Argument const to = result_in_place(out, x, {}, variant);
+  if (variant) {
+    without_gil(run_variant, VariantCall{"prefix_sum", *variant, x.array.dtype, {}, {field(x)}, {field(to)}});
+  } else {
+    without_gil(cumulative_sum, x.array, to.array);
+    keep_until_done({&x, &to});
+  }
+  return nb::borrow<nb::any>(to.object);
 }
 
-nb::object py_sum(nb::handle object, std::optional<std::int64_t> axis, nb::handle dtype, nb::handle out) {
-  Argument const x = input("x", object);
+nb::any py_sum(nb::handle object, std::optional<std::int64_t> axis, nb::handle dtype, nb::handle out,
+               Variant const& variant, nb::handle stream) {
+  Argument const x = input("x", object, stream);
   require_sum_dtype(x, dtype);
   if (!axis) {
     Argument const to = result(out, x, x.array.dtype, {}, {&x});
-    without_gil(sum, x.array, to.array);
-    return to.object;
+    if (variant) {
+      // One row.
+      without_gil(run_variant, VariantCall{"axis_sum",
+                                           *variant,
+                                           x.array.dtype,
+                                           {{"axis", std::int64_t{1}}},
+                                           {field(x, {1, x.array.count()})},
+                                           {field(to, {1})}});
+    } else {
+      without_gil(sum, x.array, to.array);
+      keep_until_done({&x, &to});
+    }
+    return nb::borrow<nb::any>(to.object);
   }
   std::size_t const along = axis_of(x, *axis);
   Shape shape = x.shape();
@@ -65,56 +137,94 @@ nb::object py_sum(nb::handle object, std::optional<std::int64_t> axis, nb::handl
                                 " (only the last axis, and the first of two, are summed); transpose x");
   }
   Argument const to = result(out, x, x.array.dtype, shape, {&x});
-  without_gil(along + 1 == x.rank() ? sum_rows : sum_columns, x.array, to.array);
-  return to.object;
+  bool const of_rows = along + 1 == x.rank();
+  if (variant) {
+    without_gil(run_variant, VariantCall{"axis_sum",
+                                         *variant,
+                                         x.array.dtype,
+                                         {{"axis", std::int64_t{of_rows}}},
+                                         {field(x, as_matrix(x))},
+                                         {field(to, {to.array.count()})}});
+  } else {
+    without_gil(of_rows ? sum_rows : sum_columns, x.array, to.array);
+    keep_until_done({&x, &to});
+  }
+  return nb::borrow<nb::any>(to.object);
 }
 
-nb::object py_vecdot(nb::handle first, nb::handle second, nb::handle out) {
-  Argument const a = input("x1", first);
+nb::any py_vecdot(nb::handle first, nb::handle second, nb::handle out, Variant const& variant, nb::handle stream) {
+  Argument const a = input("x1", first, stream);
   Argument const b = input("x2", second);
   require_rank(a, 1, "one dimension");
   require_alike(a, b);
   require_shape(b, a.shape(), "x1 has it");
   Argument const to = result(out, a, a.array.dtype, {}, {&a, &b});
-  without_gil(vecdot, a.array, b.array, to.array);
-  return to.object;
+  if (variant) {
+    without_gil(run_variant, VariantCall{"dot", *variant, a.array.dtype, {}, {field(a), field(b)}, {field(to)}});
+  } else {
+    without_gil(vecdot, a.array, b.array, to.array);
+    keep_until_done({&a, &b, &to});
+  }
+  return nb::borrow<nb::any>(to.object);
 }
 
-nb::object py_matmul(nb::handle first, nb::handle second, nb::handle out) {
-  Argument const a = input("x1", first);
+nb::any py_matmul(nb::handle first, nb::handle second, nb::handle out, Variant const& variant, nb::handle stream) {
+  Argument const a = input("x1", first, stream);
   Argument const b = input("x2", second);
   require_rank(a, 2, "matrices [rows, cols]");
   require_rank(b, 2, "matrices [rows, cols]");
   require_alike(a, b);
   require_shape(b, {a.shape()[1], b.shape()[1]}, "it has as many rows as x1 has columns");
   Argument const to = result(out, a, a.array.dtype, {a.shape()[0], b.shape()[1]}, {&a, &b});
-  without_gil(matmul, a.array, b.array, to.array);
-  return to.object;
+  if (variant) {
+    without_gil(run_variant, VariantCall{"matmul", *variant, a.array.dtype, {}, {field(a), field(b)}, {field(to)}});
+  } else {
+    without_gil(matmul, a.array, b.array, to.array);
+    keep_until_done({&a, &b, &to});
+  }
+  return nb::borrow<nb::any>(to.object);
 }
 
-nb::object py_matrix_transpose(nb::handle object, nb::handle out) {
-  Argument const x = input("x", object);
+nb::any py_matrix_transpose(nb::handle object, nb::handle out, Variant const& variant, nb::handle stream) {
+  Argument const x = input("x", object, stream);
   require_rank(x, 2, "a matrix [rows, cols]");
   Argument const to = result(out, x, x.array.dtype, {x.shape()[1], x.shape()[0]}, {&x});
-  without_gil(matrix_transpose, x.array, to.array);
-  return to.object;
+  if (variant) {
+    without_gil(run_variant, VariantCall{"transpose", *variant, x.array.dtype, {}, {field(x)}, {field(to)}});
+  } else {
+    without_gil(matrix_transpose, x.array, to.array);
+    keep_until_done({&x, &to});
+  }
+  return nb::borrow<nb::any>(to.object);
 }
 
-nb::object py_softmax(nb::handle object, std::int64_t axis, nb::handle out) {
-  Argument const x = input("x", object);
+nb::any py_softmax(nb::handle object, std::int64_t axis, nb::handle out, Variant const& variant, nb::handle stream) {
+  Argument const x = input("x", object, stream);
   require_rows(x);
   std::size_t const along = axis_of(x, axis);
   if (along + 1 != x.rank() && !(along == 0 && x.rank() == 2)) {
     throw std::invalid_argument("axis is " + std::to_string(axis) +
                                 " (softmax takes the last axis, and the first of two); transpose x");
   }
-  Argument const to = result(out, x, x.array.dtype, x.shape(), {}, &x);
-  without_gil(along + 1 == x.rank() ? softmax_rows : softmax_columns, x.array, to.array);
-  return to.object;
+  Argument const to = result_in_place(out, x, {}, variant);
+  bool const of_rows = along + 1 == x.rank();
+  if (variant) {
+    without_gil(run_variant, VariantCall{"softmax",
+                                         *variant,
+                                         x.array.dtype,
+                                         {{"axis", of_rows ? "rows" : "cols"}},
+                                         {field(x, as_matrix(x))},
+                                         {field(to, as_matrix(to))}});
+  } else {
+    without_gil(of_rows ? softmax_rows : softmax_columns, x.array, to.array);
+    keep_until_done({&x, &to});
+  }
+  return nb::borrow<nb::any>(to.object);
 }
 
-nb::object py_layer_norm(nb::handle object, nb::handle of_weight, nb::handle of_bias, double eps, nb::handle out) {
-  Argument const x = input("x", object);
+nb::any py_layer_norm(nb::handle object, nb::handle of_weight, nb::handle of_bias, double eps, nb::handle out,
+                      Variant const& variant, nb::handle stream) {
+  Argument const x = input("x", object, stream);
   Argument const weight = input("weight", of_weight);
   Argument const bias = input("bias", of_bias);
   require_rows(x);
@@ -122,41 +232,72 @@ nb::object py_layer_norm(nb::handle object, nb::handle of_weight, nb::handle of_
     require_alike(x, *of_cols);
     require_shape(*of_cols, {x.shape().back()}, "the last dimension of x has it");
   }
-  Argument const to = result(out, x, x.array.dtype, x.shape(), {&weight, &bias}, &x);
-  without_gil(layer_norm, x.array, weight.array, bias.array, eps, to.array);
-  return to.object;
+  Argument const to = result_in_place(out, x, {&weight, &bias}, variant);
+  if (variant) {
+    without_gil(run_variant, VariantCall{"layernorm",
+                                         *variant,
+                                         x.array.dtype,
+                                         {{"eps", eps}},
+                                         {field(x, as_matrix(x)), field(weight), field(bias)},
+                                         {field(to, as_matrix(to))}});
+  } else {
+    without_gil(layer_norm, x.array, weight.array, bias.array, eps, to.array);
+    keep_until_done({&x, &weight, &bias, &to});
+  }
+  return nb::borrow<nb::any>(to.object);
 }
 
-nb::object py_histogram(nb::handle object, std::int64_t bins, std::pair<double, double> range, nb::handle out) {
-  Argument const x = input("x", object);
+WithNumber py_histogram(nb::handle object, std::int64_t bins, std::pair<double, double> range, nb::handle out,
+                        Variant const& variant, nb::handle stream) {
+  Argument const x = input("x", object, stream);
   if (bins < 1) {
     throw std::invalid_argument("bins is " + std::to_string(bins) + " (there is at least one); give a larger number");
   }
   Argument const counts = result(out, x, DType::int64, {static_cast<std::size_t>(bins)}, {&x});
   Argument const outside = result(nb::none(), x, DType::int64, {}, {});
-  without_gil(histogram, x.array, range.first, range.second, counts.array, outside.array);
-  return nb::make_tuple(counts.object, nb::int_(outside.object));
+  if (variant) {
+    without_gil(run_variant, VariantCall{"histogram",
+                                         *variant,
+                                         x.array.dtype,
+                                         {{"bins", bins}, {"lo", range.first}, {"hi", range.second}},
+                                         {field(x)},
+                                         {field(counts), field(outside)}});
+  } else {
+    without_gil(histogram, x.array, range.first, range.second, counts.array, outside.array);
+    if (x.array.stream) without_gil(wait_for, *x.array.stream);  // one of the results is read here
+  }
+  return WithNumber(nb::make_tuple(counts.object, nb::int_(outside.object)));
 }
 
-nb::object py_sort(nb::handle object, bool descending, nb::handle out) {
-  Argument const x = input("x", object);
+nb::any py_sort(nb::handle object, bool descending, nb::handle out, Variant const& variant, nb::handle stream) {
+  Argument const x = input("x", object, stream);
   require_rank(x, 1, "one dimension");
   Argument const to = result(out, x, x.array.dtype, x.shape(), {&x});
-  without_gil(sort, x.array, descending, to.array);
-  return to.object;
+  if (variant) {
+    without_gil(
+        run_variant,
+        VariantCall{
+            "sort", *variant, x.array.dtype, {{"descending", descending}}, {field(x), no_elements()}, {field(to)}});
+  } else {
+    without_gil(sort, x.array, descending, to.array);
+    keep_until_done({&x, &to});
+  }
+  return nb::borrow<nb::any>(to.object);
 }
 
-nb::object py_argsort(nb::handle object, bool descending, nb::handle out) {
-  Argument const x = input("x", object);
+nb::any py_argsort(nb::handle object, bool descending, nb::handle out, nb::handle stream) {
+  Argument const x = input("x", object, stream);
   require_rank(x, 1, "one dimension");
   Argument const to = result(out, x, DType::int64, x.shape(), {&x});
   without_gil(argsort, x.array, descending, to.array);
-  return to.object;
+  keep_until_done({&x, &to});
+  return nb::borrow<nb::any>(to.object);
 }
 
-nb::object py_embedding(nb::handle of_indices, nb::handle of_weight, nb::handle out) {
-  Argument const indices = input("indices", of_indices);
-  Argument const weight = input("weight", of_weight);
+nb::any py_embedding(nb::handle of_indices, nb::handle of_weight, nb::handle out, Variant const& variant,
+                     nb::handle stream) {
+  Argument const indices = input("indices", of_indices, stream);
+  Argument const weight = input("weight", of_weight, stream);
   require_rank(indices, 1, "one dimension of indices");
   require_rank(weight, 2, "a matrix [rows, cols]");
   if (indices.array.dtype != DType::int32) {
@@ -165,45 +306,83 @@ nb::object py_embedding(nb::handle of_indices, nb::handle of_weight, nb::handle 
   require_one_device(weight, indices);
   Argument const to =
       result(out, weight, weight.array.dtype, {indices.shape()[0], weight.shape()[1]}, {&indices, &weight});
-  without_gil(embedding, indices.array, weight.array, to.array);
-  return to.object;
+  if (variant) {
+    without_gil(run_variant, VariantCall{"embedding",
+                                         *variant,
+                                         weight.array.dtype,
+                                         {},
+                                         {field(indices, {1, indices.array.count()}), field(weight)},
+                                         {field(to, {1, to.shape()[0], to.shape()[1]})}});
+  } else {
+    without_gil(embedding, indices.array, weight.array, to.array);
+    keep_until_done({&weight, &indices, &to});
+  }
+  return nb::borrow<nb::any>(to.object);
 }
 
-nb::object py_partition(nb::handle object, double below, nb::handle out) {
-  Argument const x = input("x", object);
+WithNumber py_partition(nb::handle object, double below, nb::handle out, Variant const& variant, nb::handle stream) {
+  Argument const x = input("x", object, stream);
   require_rank(x, 1, "one dimension");
   Argument const to = result(out, x, x.array.dtype, x.shape(), {&x});
+  if (variant) {
+    Argument const count = result(nb::none(), x, DType::int64, {}, {});
+    without_gil(
+        run_variant,
+        VariantCall{
+            "partition", *variant, x.array.dtype, {{"pivot", below}}, {field(x)}, {field(to), field(count, {1})}});
+    return WithNumber(nb::make_tuple(to.object, nb::int_(count.object)));
+  }
   std::int64_t const count = without_gil(partition, x.array, below, to.array);
-  return nb::make_tuple(to.object, count);
+  return WithNumber(nb::make_tuple(to.object, count));
 }
 
-nb::object py_conv1d(nb::handle object, nb::handle of_weight, nb::handle out) {
-  Argument const x = input("x", object);
+nb::any py_conv1d(nb::handle object, nb::handle of_weight, nb::handle out, Variant const& variant, nb::handle stream) {
+  Argument const x = input("x", object, stream);
   Argument const weight = input("weight", of_weight);
   require_rank(x, 1, "one dimension");
   require_rank(weight, 1, "one dimension");
   require_alike(x, weight);
   Argument const to = result(out, x, x.array.dtype, x.shape(), {&x, &weight});
-  without_gil(conv1d, x.array, weight.array, to.array);
-  return to.object;
+  if (variant) {
+    without_gil(run_variant,
+                VariantCall{"conv1d", *variant, x.array.dtype, {}, {field(x), field(weight)}, {field(to)}});
+  } else {
+    without_gil(conv1d, x.array, weight.array, to.array);
+    keep_until_done({&x, &weight, &to});
+  }
+  return nb::borrow<nb::any>(to.object);
 }
 
-nb::object py_attention(nb::handle of_query, nb::handle of_key, nb::handle of_value, std::optional<double> scale,
-                        nb::handle out) {
-  Argument const query = input("query", of_query);
+nb::any py_attention(nb::handle of_query, nb::handle of_key, nb::handle of_value, std::optional<double> scale,
+                     nb::handle out, Variant const& variant, nb::handle stream) {
+  Argument const query = input("query", of_query, stream);
   Argument const key = input("key", of_key);
   Argument const value = input("value", of_value);
-  for (Argument const* const one : {&query, &key, &value}) {
-    require_rank(*one, 2, "matrices [tokens, dim]");
+  if (query.rank() < 2) require_rank(query, 2, "matrices [tokens, dim], which others may lead");
+  for (Argument const* const one : {&key, &value}) {
+    require_rank(*one, query.rank(), "as many dimensions as query has");
     require_alike(query, *one);
   }
-  std::size_t const dim = query.shape()[1];
-  require_shape(key, {key.shape()[0], dim}, "query has as many columns");
-  require_shape(value, key.shape(), "key has it");
+  std::size_t const dim = query.shape().back();
+  Shape of_keys = query.shape();
+  of_keys[of_keys.size() - 2] = key.shape()[of_keys.size() - 2];
+  require_shape(key, of_keys, "query has as many columns, and the same leading dimensions");
+  require_shape(value, of_keys, "key has it");
   Argument const to = result(out, query, query.array.dtype, query.shape(), {&query, &key, &value});
   double const factor = scale.value_or(dim == 0 ? 1.0 : 1 / std::sqrt(static_cast<double>(dim)));
-  without_gil(scaled_dot_product_attention, query.array, key.array, value.array, factor, to.array);
-  return to.object;
+  if (variant) {
+    require_rank(query, 2, "matrices [tokens, dim] if a variant is named");
+    without_gil(run_variant, VariantCall{"attention",
+                                         *variant,
+                                         query.array.dtype,
+                                         {{"scale", factor}},
+                                         {field(query), field(key), field(value)},
+                                         {field(to)}});
+  } else {
+    without_gil(scaled_dot_product_attention, query.array, key.array, value.array, factor, to.array);
+    keep_until_done({&query, &key, &value, &to});
+  }
+  return nb::borrow<nb::any>(to.object);
 }
 
 void translate(std::exception_ptr const& error, void*) {
@@ -213,6 +392,8 @@ void translate(std::exception_ptr const& error, void*) {
     PyErr_SetString(PyExc_TypeError, wrong.what());
   } catch (Skip const& skip) {
     PyErr_SetString(PyExc_ValueError, skip.what());
+  } catch (UserError const& mistake) {
+    PyErr_SetString(PyExc_ValueError, mistake.what());
   }
 }
 
@@ -220,7 +401,10 @@ void translate(std::exception_ptr const& error, void*) {
 
 NB_MODULE(_tessera, module) {
   nb::register_exception_translator(translate);
-  module.def("_finish", &finish);
+  module.def("_finish", [] {
+    finish();
+    unfinished().clear();
+  });
   nb::list dtypes;
   for (DType const dtype : built_dtypes()) dtypes.append(numpy_name(dtype));
   module.attr("dtypes") = nb::tuple(dtypes);
@@ -228,52 +412,83 @@ NB_MODULE(_tessera, module) {
   for (std::string const& device : built_devices()) devices.append(device);
   module.attr("devices") = nb::tuple(devices);
 
+  module.def(
+      "workspaces",
+      []() -> nb::typed<nb::dict, nb::str, int> {
+        Workspaces const now = without_gil(workspaces);
+        nb::typed<nb::dict, nb::str, int> result;
+        result["objects"] = now.objects;
+        result["bytes"] = now.bytes;
+        result["limit"] = now.limit;
+        return result;
+      },
+      "Returns how many kernel objects are kept for later calls, the bytes of their workspaces, and the limit in bytes.");
+  module.def(
+      "clear_workspaces", [] { without_gil(clear_workspaces); },
+      "Frees all kept kernel objects and their workspaces. Call it before a stream of yours is destroyed.");
+  module.def(
+      "limit_workspaces", [](std::size_t bytes) { without_gil(limit_workspaces, bytes); }, "bytes"_a,
+      "Keeps workspaces of at most that many bytes from now on. 0: each call allocates and frees its own.");
+
   module.def("cumulative_sum", &py_cumulative_sum, "x"_a.none(), nb::kw_only(), "dtype"_a = nb::none(),
-             "out"_a = nb::none(),
+             "out"_a = nb::none(), "variant"_a = nb::none(), "stream"_a = nb::none(),
              "Returns the sums of the first elements: out[i] = x[0] + ... + x[i], for x of one dimension.\n\n"
              "Sums have the dtype of x. int32 wraps, and needs dtype=\"int32\". `out` may be x.");
   module.def(
       "sum", &py_sum, "x"_a.none(), nb::kw_only(), "axis"_a = nb::none(), "dtype"_a = nb::none(), "out"_a = nb::none(),
+      "variant"_a = nb::none(), "stream"_a = nb::none(),
       "Returns the sum of all elements as an array of no dimension, or the sums along the last axis, or along the "
       "first of two.\n\nSums have the dtype of x. int32 wraps, and needs dtype=\"int32\".");
   module.def(
-      "vecdot", &py_vecdot, "x1"_a.none(), "x2"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+      "vecdot", &py_vecdot, "x1"_a.none(), "x2"_a.none(), nb::kw_only(), "out"_a = nb::none(), "variant"_a = nb::none(),
+      "stream"_a = nb::none(),
       "Returns the sum of x1[i] * x2[i], for arrays of one dimension, as an array of no dimension. int32 wraps.");
   module.def("matmul", &py_matmul, "x1"_a.none(), "x2"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+             "variant"_a = nb::none(), "stream"_a = nb::none(),
              "Returns the product of the matrices x1 [m, k] and x2 [k, n]. int32 wraps.");
   module.def("matrix_transpose", &py_matrix_transpose, "x"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+             "variant"_a = nb::none(), "stream"_a = nb::none(),
              "Returns the transpose of the matrix x, in memory of its own.");
   module.def(
       "softmax", &py_softmax, "x"_a.none(), "axis"_a = -1, nb::kw_only(), "out"_a = nb::none(),
+      "variant"_a = nb::none(), "stream"_a = nb::none(),
       "Returns exp(x - max) / sum(exp(x - max)) along the last axis, or along the first of two. `out` may be x.\n\n"
       "A row with NaN or infinity, or with nothing but -infinity, becomes NaN.");
   module.def(
       "layer_norm", &py_layer_norm, "x"_a.none(), "weight"_a.none(), "bias"_a.none(), "eps"_a = 1e-5, nb::kw_only(),
-      "out"_a = nb::none(),
+      "out"_a = nb::none(), "variant"_a = nb::none(), "stream"_a = nb::none(),
       "Returns (x - mean) / sqrt(variance + eps) * weight + bias, of each row of the last dimension. `out` may be "
       "x.");
   module.def(
       "histogram", &py_histogram, "x"_a.none(), "bins"_a = 10, nb::kw_only(), "range"_a, "out"_a = nb::none(),
+      "variant"_a = nb::none(), "stream"_a = nb::none(),
       "Returns (counts, outside): the elements in each of the equal bins over [lo, hi), int64, and the number of "
       "elements in no bin.\n\nA bin is half open, also the last: NumPy counts x == hi in the last bin.");
   module.def("sort", &py_sort, "x"_a.none(), nb::kw_only(), "descending"_a = false, "out"_a = nb::none(),
+             "variant"_a = nb::none(), "stream"_a = nb::none(),
              "Returns the elements of x, of one dimension, in order. NaN is last, also if descending. Stable.");
   module.def("argsort", &py_argsort, "x"_a.none(), nb::kw_only(), "descending"_a = false, "out"_a = nb::none(),
+             "stream"_a = nb::none(),
              "Returns the places, int64, of the elements of x, of one dimension, in order. NaN is last. Stable.");
   module.def(
       "embedding", &py_embedding, "indices"_a.none(), "weight"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+      "variant"_a = nb::none(), "stream"_a = nb::none(),
       "Returns the rows weight[indices[i], :]. Indices are int32. An index outside of the matrix, also -1, gives a "
       "row of zeros.");
   module.def("partition", &py_partition, "x"_a.none(), nb::kw_only(), "below"_a, "out"_a = nb::none(),
+             "variant"_a = nb::none(), "stream"_a = nb::none(),
              "Returns (y, count): first the `count` elements below the bound, then all others, both in their order.\n\n"
              "numpy.partition is another function: it selects by place.");
   module.def("conv1d", &py_conv1d, "x"_a.none(), "weight"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+             "variant"_a = nb::none(), "stream"_a = nb::none(),
              "Returns out[i] = x[i] * weight[0] + x[i + 1] * weight[1] + ..., for terms inside x, of one dimension.\n\n"
              "PyTorch's conv1d gives the same for one channel with len(weight) - 1 zeros behind x.");
-  module.def("scaled_dot_product_attention", &py_attention, "query"_a.none(), "key"_a.none(), "value"_a.none(),
-             nb::kw_only(), "scale"_a = nb::none(), "out"_a = nb::none(),
-             "Returns softmax(scale * query key^T) value, for matrices [tokens, dim] with dim up to 256.\n\n"
-             "`scale` is 1 / sqrt(dim) unless it is given.");
+  module.def(
+      "scaled_dot_product_attention", &py_attention, "query"_a.none(), "key"_a.none(), "value"_a.none(), nb::kw_only(),
+      "scale"_a = nb::none(), "out"_a = nb::none(), "variant"_a = nb::none(), "stream"_a = nb::none(),
+      "Returns softmax(scale * query key^T) value, for matrices [tokens, dim] with dim up to 256, or for each of several "
+      "with the same leading dimensions: [batch, heads, tokens, dim].\n\n"
+      "`scale` is 1 / sqrt(dim) unless it is given.");
 }
 
 }  // namespace tessera::python

@@ -4,15 +4,20 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <array>
+#include <concepts>
+#include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <tessera/core/config.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/type_list.hpp>
 
 #include "array.hpp"
+#include "kept.hpp"
 
 namespace tessera::python {
 
@@ -20,11 +25,26 @@ namespace tessera::python {
 /// a time. Starts Kokkos at the first use. Throws std::runtime_error in a process that was forked after that.
 [[nodiscard]] std::unique_lock<std::mutex> running();
 
-/// Throws std::invalid_argument: this build cannot reach the array's memory.
-[[noreturn]] void refuse_memory(Array const& array);
+/// The same lock, without a start of Kokkos: no kernel runs. Throws like running() in a forked process.
+[[nodiscard]] std::unique_lock<std::mutex> at_rest();
 
-/// Throws std::invalid_argument: Kokkos uses another GPU.
-[[noreturn]] void refuse_device(Array const& array, int ours);
+/// Restores the calling thread's device, of CUDA or HIP, which Kokkos changes.
+class CallersDevice {
+ public:
+  CallersDevice();
+  ~CallersDevice();
+  CallersDevice(CallersDevice const&) = delete;
+  CallersDevice& operator=(CallersDevice const&) = delete;
+
+ private:
+  int device_ = 0;
+};
+
+/// Throws std::invalid_argument if this build cannot reach the array's memory.
+void require_space(Array const& array);
+
+/// Throws std::invalid_argument if the array is on another GPU than the one that Kokkos uses.
+void require_our_device(Array const& array);
 
 /// Throws WrongType: the dtype is none of `known`.
 [[noreturn]] void refuse_dtype(Array const& array, std::string const& known);
@@ -52,29 +72,85 @@ template <class DataType, class Exec>
 
 namespace detail {
 
+/// Returns a number that differs between instances of a space.
+template <class Exec>
+[[nodiscard]] std::uint64_t number_of([[maybe_unused]] Exec const& exec) {
+  if constexpr (space_name<Exec>() == "cuda") {
+    return reinterpret_cast<std::uintptr_t>(exec.cuda_stream());
+  } else if constexpr (is_hip<Exec>) {
+    return reinterpret_cast<std::uintptr_t>(exec.hip_stream());
+  } else {
+    return 0;
+  }
+}
+
+/// Returns the instance on a caller's stream, which is constructed once.
+template <class Exec>
+[[nodiscard]] Exec instance_on([[maybe_unused]] std::uintptr_t stream) {
+  KeptKey key{&type_number<Exec>, {stream}};
+  if (void const* const found = find_kept(key)) return *static_cast<Exec const*>(found);
+#if defined(KOKKOS_ENABLE_CUDA)
+  if constexpr (is_gpu<Exec>) {
+    auto const exec = std::make_shared<Exec>(reinterpret_cast<cudaStream_t>(stream));
+    keep(std::move(key), exec, 0, [] {});
+    return *exec;
+  }
+#elif defined(KOKKOS_ENABLE_HIP)
+  if constexpr (is_gpu<Exec>) {
+    auto const exec = std::make_shared<Exec>(reinterpret_cast<hipStream_t>(stream));
+    keep(std::move(key), exec, 0, [] {});
+    return *exec;
+  }
+#endif
+  return Exec();  // arrays on a host have no stream
+}
+
 template <class Exec, class Body>
 void run(Array const& array, Body const& body) {
+  CallersDevice const callers;
   auto const lock = running();
-  if (array.memory != Memory::host && array.device != Kokkos::device_id()) refuse_device(array, Kokkos::device_id());
-  Exec const exec;
+  require_our_device(array);
+  Exec const exec = array.stream ? instance_on<Exec>(*array.stream) : Exec();
   body.template operator()<Exec>(exec);
-  // Until here the arrays of Python and the workspace are in use.
-  exec.fence("tessera: python");
+  // Until here the arrays of Python and the workspace are in use; on a stream of the caller, still afterwards.
+  if (!array.stream) exec.fence("tessera: python");
+  keep_to_the_limits();
 }
 
 }  // namespace detail
 
-/// Calls `body.template operator()<Exec>(exec)` on the space of the array's memory, and waits. `body` constructs a
-/// kernel on `exec`, calls it, and waits for it if the kernel owns memory.
+/// Returns *make(), a kernel object for calls on `exec`: that of an earlier call with the same numbers if it is still
+/// kept. The numbers are all that make() depends on. The object is valid until the body of on_space_of() ends.
+template <class Kernel, class Exec, class Make>
+[[nodiscard]] Kernel& kept_from(Exec const& exec, std::vector<std::uint64_t> numbers, Make const& make) {
+  numbers.push_back(detail::number_of(exec));
+  KeptKey key{&type_number<Kernel>, std::move(numbers)};
+  if (void* const found = find_kept(key)) return *static_cast<Kernel*>(found);
+  AllocatedBytes const allocated;
+  std::shared_ptr<Kernel> object = make();
+  Kernel& kernel = *object;
+  keep(std::move(key), std::move(object), allocated.count(), [exec] { exec.fence("tessera: python"); });
+  return kernel;
+}
+
+/// Returns a kernel object that was constructed from (exec, extents...).
+template <class Kernel, class Exec, std::integral... Extents>
+[[nodiscard]] Kernel& kept(Exec const& exec, Extents... extents) {
+  return kept_from<Kernel>(exec, {static_cast<std::uint64_t>(extents)...},
+                           [&] { return std::make_shared<Kernel>(exec, extents...); });
+}
+
+/// Calls `body.template operator()<Exec>(exec)` on the space of the array's memory, and waits unless the array has a
+/// stream of the caller. `body` only enqueues kernels that are kept(), because they own memory.
 template <class Body>
 void on_space_of(Array const& array, Body const& body) {
+  require_space(array);
   if (array.memory == Memory::host) return detail::run<Kokkos::DefaultHostExecutionSpace>(array, body);
 #if defined(KOKKOS_ENABLE_CUDA)
-  if (array.memory == Memory::cuda) return detail::run<Kokkos::Cuda>(array, body);
+  return detail::run<Kokkos::Cuda>(array, body);
 #elif defined(KOKKOS_ENABLE_HIP)
-  if (array.memory == Memory::hip) return detail::run<Kokkos::HIP>(array, body);
+  return detail::run<Kokkos::HIP>(array, body);
 #endif
-  refuse_memory(array);
 }
 
 namespace detail {

@@ -2,16 +2,17 @@
 
 Functions are named as in the array API standard, or as in NumPy and torch.nn.functional. They take contiguous arrays of
 anything with DLPack or the buffer protocol, and return arrays of the same library. Nothing is copied or converted: what
-a kernel cannot use raises TypeError or ValueError. A call returns when the result is there. `dtypes` and
-`devices` name those of this build.
+a kernel cannot use raises TypeError or ValueError. A call returns when the result is there, unless it has a `stream`.
+`dtypes` and `devices` name those of this build.
 """
 
 import atexit
 
-from ._program import Report, UserError, run, variants
+from ._program import Report, UserError, plot, roof, run, variants
 from ._tessera import (
     _finish,
     argsort,
+    clear_workspaces,
     conv1d,
     cumulative_sum,
     devices,
@@ -19,6 +20,7 @@ from ._tessera import (
     embedding,
     histogram,
     layer_norm,
+    limit_workspaces,
     matmul,
     matrix_transpose,
     partition,
@@ -27,12 +29,14 @@ from ._tessera import (
     sort,
     sum,
     vecdot,
+    workspaces,
 )
 
 __all__ = [
     "Report",
     "UserError",
     "argsort",
+    "clear_workspaces",
     "conv1d",
     "cumulative_sum",
     "devices",
@@ -40,9 +44,12 @@ __all__ = [
     "embedding",
     "histogram",
     "layer_norm",
+    "limit_workspaces",
     "matmul",
     "matrix_transpose",
     "partition",
+    "plot",
+    "roof",
     "run",
     "scaled_dot_product_attention",
     "softmax",
@@ -50,6 +57,7 @@ __all__ = [
     "sum",
     "variants",
     "vecdot",
+    "workspaces",
 ]
 
 # Kokkos must end before the libraries that it uses do.

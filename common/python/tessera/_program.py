@@ -7,13 +7,14 @@ import shutil
 import subprocess
 import tempfile
 import types
+import typing
 
 
 class UserError(ValueError):
     """What the program says of a mistake in its arguments."""
 
 
-def find():
+def find() -> str:
     """Returns the path of the program: $TESSERA_PROGRAM, the one beside this package (of a build or an installation),
     or the one on the PATH. Raises FileNotFoundError if there is none."""
     named = os.environ.get("TESSERA_PROGRAM")
@@ -37,9 +38,11 @@ class Report(types.SimpleNamespace):
     """A report as objects: `report.rows[0].seconds`, `report.system`, and what else docs/reports.md names. `document`
     is the same as dicts and lists."""
 
+    document: dict
+
     def to_pandas(self):
         """Returns the rows as a DataFrame. Needs pandas."""
-        import pandas
+        import pandas  # type: ignore[import-not-found]
 
         return pandas.DataFrame(self.document["rows"])
 
@@ -67,7 +70,13 @@ def called(program, arguments):
     return done
 
 
-def run(arguments):
+def listed(name: str, kind: str) -> list[str]:
+    """The names of one kind (app, variant, space, dtype) in a mini-app's --list; `all` is the name of all together."""
+    lines = [line.split() for line in called(find(), [name, "--list"]).stdout.splitlines()]
+    return [words[1] for words in lines if words[0] == kind]
+
+
+def run(arguments: typing.Sequence[object]) -> Report:
     """Runs `tessera run ARGUMENTS` and returns its Report: tessera.run(["prefix_sum", "--size", "2^20"]).
 
     Rows that failed are in the report, with their status and reason. Raises UserError for a mistake in the arguments,
@@ -86,10 +95,42 @@ def run(arguments):
             return objects(json.load(file))
 
 
-def variants(name):
+def variants(name: str) -> list[str]:
     """Returns the names of a mini-app's variants, as in its --list. Raises UserError if there is no such mini-app."""
-    names = []
-    for line in called(find(), [name, "--list"]).stdout.splitlines():
-        if line.startswith("variant "):
-            names.append(line.split()[1])
-    return names
+    return listed(name, "variant")
+
+
+def roof(dtype: str = "float32") -> types.SimpleNamespace:
+    """Measures what this machine can do, and returns it for each execution space of the program:
+    roof().openmp.copy_bytes_per_second. docs/measuring.md says what a roof is.
+
+    Takes some seconds. Raises UserError if the program does not have the dtype, and FileNotFoundError if there is no
+    program.
+    """
+    name = {"float32": "float", "float64": "double"}.get(dtype, dtype)
+    # Each run measures the roofs before its first row: the smallest run will do.
+    app = listed("all", "app")[0]
+    least = ["--size", "1000", "--samples", "1", "--min-time", "0", "--warmup", "0"]
+    return run([app, "--variant", variants(app)[0], "--dtype", name, *least]).system.spaces
+
+
+def plot(reports, kind: str | None = None, **chosen: str) -> dict:
+    """Draws a Report, or several that are compared, and returns the figures of matplotlib by name.
+
+    kind: roofline, shares, energy, sizes, strong, weak or machines; several as "a,b". None: all that the reports allow.
+    `app`, `variant`, `space` and `dtype` select rows. tessera-plot draws the same into files. Raises UserError if there
+    is nothing to draw.
+    """
+    from ._plot import command, reports as files
+
+    options = [f"--{name}={value}" for name, value in {"kind": kind or "", **chosen}.items()]
+    with tempfile.TemporaryDirectory(prefix="tessera-") as folder:
+        paths = []
+        for number, report in enumerate([reports] if isinstance(reports, Report) else reports):
+            paths.append(os.path.join(folder, f"report-{number}.json"))
+            with open(paths[-1], "w", encoding="utf-8") as file:
+                json.dump(report.document, file)
+        try:
+            return command.figures(command.parse([*paths, *options]))
+        except files.UserError as error:
+            raise UserError(str(error)) from None

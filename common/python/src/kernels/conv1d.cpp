@@ -8,7 +8,8 @@ namespace tessera::python {
 void conv1d(Array const& x, Array const& weight, Array const& out) {
   with_type_of(x, Numbers{}, [&]<class T>() {
     on_space_of(x, [&]<class Exec>(Exec const& exec) {
-      kernels::conv1d(exec, view_of<T const*, Exec>(x), view_of<T const*, Exec>(weight), view_of<T*, Exec>(out));
+      auto& conv1d = kept<kernels::RegisterWindow<Exec, T>>(exec, x.count(), weight.count());
+      conv1d(exec, view_of<T const*, Exec>(x), view_of<T const*, Exec>(weight), view_of<T*, Exec>(out));
     });
   });
 }

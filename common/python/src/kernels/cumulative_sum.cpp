@@ -8,7 +8,8 @@ namespace tessera::python {
 void cumulative_sum(Array const& x, Array const& out) {
   with_type_of(x, Numbers{}, [&]<class T>() {
     on_space_of(x, [&]<class Exec>(Exec const& exec) {
-      kernels::inclusive_scan(exec, view_of<T const*, Exec>(x), view_of<T*, Exec>(out));
+      auto& scan = kept<kernels::FasterScan<Exec, T>>(exec, x.count());
+      scan(exec, view_of<T const*, Exec>(x), view_of<T*, Exec>(out));
     });
   });
 }

@@ -8,7 +8,9 @@ namespace tessera::python {
 void softmax_columns(Array const& x, Array const& out) {
   with_type_of(x, Floats{}, [&]<class T>() {
     on_space_of(x, [&]<class Exec>(Exec const& exec) {
-      kernels::softmax_columns(exec, view_of<T const**, Exec>(x), view_of<T**, Exec>(out));
+      auto const in = view_of<T const**, Exec>(x);
+      auto& softmax = kept<kernels::ColumnSoftmax<Exec, T>>(exec, in.extent(0), in.extent(1));
+      softmax(exec, in, view_of<T**, Exec>(out));
     });
   });
 }

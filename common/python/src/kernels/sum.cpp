@@ -8,7 +8,8 @@ namespace tessera::python {
 void sum(Array const& x, Array const& out) {
   with_type_of(x, Numbers{}, [&]<class T>() {
     on_space_of(x, [&]<class Exec>(Exec const& exec) {
-      kernels::sum(exec, view_of<T const*, Exec>(x), view_of<T, Exec>(out));
+      auto& sum = kept<kernels::SinglePassSum<Exec, T, 1, kernels::Itself<T>>>(exec, x.count());
+      sum(exec, view_of<T const*, Exec>(x), view_of<T, Exec>(out));
     });
   });
 }

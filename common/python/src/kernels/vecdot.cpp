@@ -8,7 +8,8 @@ namespace tessera::python {
 void vecdot(Array const& a, Array const& b, Array const& out) {
   with_type_of(a, Numbers{}, [&]<class T>() {
     on_space_of(a, [&]<class Exec>(Exec const& exec) {
-      kernels::dot(exec, view_of<T const*, Exec>(a), view_of<T const*, Exec>(b), view_of<T, Exec>(out));
+      auto& dot = kept<kernels::SinglePassSum<Exec, T, 2, kernels::Times<T>>>(exec, a.count());
+      dot(exec, view_of<T const*, Exec>(a), view_of<T const*, Exec>(b), view_of<T, Exec>(out));
     });
   });
 }

@@ -1,0 +1,111 @@
+#include "kept.hpp"
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels.hpp"
+#include "runtime.hpp"
+
+namespace tessera::python {
+
+namespace {
+
+namespace tools = Kokkos::Tools::Experimental;
+
+struct Kept {
+  KeptKey key;
+  std::shared_ptr<void> object;
+  std::size_t bytes;
+  std::function<void()> wait;
+};
+
+// The last used is the first. Never destroyed: a process may end without Kokkos.
+struct Store {
+  std::vector<std::unique_ptr<Kept>> objects;
+  std::size_t bytes = 0;
+  std::size_t limit = most_kept_bytes;
+};
+Store& store() {
+  static Store& one = *new Store;
+  return one;
+}
+
+// The callback of a loaded tool, which is called first.
+Kokkos::Tools::allocateDataFunction others = nullptr;
+std::size_t allocated = 0;
+
+void count_allocation(Kokkos::Tools::SpaceHandle const handle, char const* label, void const* memory,
+                      std::uint64_t size) {
+  if (others != nullptr) others(handle, label, memory, size);
+  allocated += static_cast<std::size_t>(size);
+}
+
+void forget(std::size_t i) {
+  Store& all = store();
+  all.objects[i]->wait();
+  all.bytes -= all.objects[i]->bytes;
+  all.objects.erase(all.objects.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
+}  // namespace
+
+AllocatedBytes::AllocatedBytes() {
+  allocated = 0;
+  others = tools::get_callbacks().allocate_data;
+  tools::set_allocate_data_callback(&count_allocation);
+}
+
+AllocatedBytes::~AllocatedBytes() {
+  tools::set_allocate_data_callback(others);
+  others = nullptr;
+}
+
+std::size_t AllocatedBytes::count() const { return allocated; }
+
+void* find_kept(KeptKey const& key) {
+  auto& objects = store().objects;
+  auto const found = std::ranges::find_if(objects, [&](auto const& one) { return one->key == key; });
+  if (found == objects.end()) return nullptr;
+  std::rotate(objects.begin(), found, found + 1);
+  return objects.front()->object.get();
+}
+
+void keep(KeptKey key, std::shared_ptr<void> object, std::size_t bytes, std::function<void()> wait) {
+  Store& all = store();
+  auto kept = std::make_unique<Kept>(Kept{std::move(key), std::move(object), bytes, std::move(wait)});
+  all.objects.insert(all.objects.begin(), std::move(kept));
+  all.bytes += bytes;
+}
+
+void keep_to_the_limits() {
+  Store& all = store();
+  // One that is too large does not push out all others.
+  for (std::size_t i = all.objects.size(); i-- > 0 && all.bytes > all.limit;) {
+    if (all.objects[i]->bytes > all.limit) forget(i);
+  }
+  while (all.objects.size() > most_kept || all.bytes > all.limit) forget(all.objects.size() - 1);
+}
+
+void forget_all() {
+  while (!store().objects.empty()) forget(store().objects.size() - 1);
+}
+
+Workspaces workspaces() {
+  std::unique_lock<std::mutex> const lock = at_rest();
+  return {store().objects.size(), store().bytes, store().limit};
+}
+
+void limit_workspaces(std::size_t bytes) {
+  std::unique_lock<std::mutex> const lock = at_rest();
+  store().limit = bytes;
+  keep_to_the_limits();
+}
+
+void clear_workspaces() {
+  std::unique_lock<std::mutex> const lock = at_rest();
+  forget_all();
+}
+
+}  // namespace tessera::python
