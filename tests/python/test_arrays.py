@@ -87,6 +87,10 @@ class Types(unittest.TestCase):
         z = array.array("f", [0, 0, 0])
         self.assertIs(tessera.cumulative_sum(memoryview(x), out=z), z)
         self.assertEqual(z.tolist(), [1, 3, 6])
+        for counts in (numpy.empty(2, "int64"), array.array("q", [0, 0])):
+            result, outside = tessera.histogram(memoryview(x), 2, range=(1, 3), out=counts)
+            self.assertIs(result, counts)
+            self.assertEqual((result.tolist(), outside), ([1, 1], 1))
 
     def test_no_array(self):
         for wrong in ([1.0, 2.0], 3.0, None, "text"):
@@ -190,6 +194,13 @@ class Refusals(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, message):
             tessera.cumulative_sum(OnAGPU(8), out=OnAGPU(8))
 
+    def test_dtypes_of_sums(self):
+        for dtype in ("int64", "uint32", "float16"):
+            for call in (tessera.sum, tessera.cumulative_sum, lambda x: tessera.sum(x, dtype=x.dtype)):
+                with self.assertRaisesRegex(TypeError, rf"x has dtype {dtype} \(this function takes .*convert it"):
+                    call(numpy.arange(10).astype(dtype))
+
+    @unittest.skipUnless("int32" in tessera.dtypes, "this build has no int32")
     def test_sums_that_wrap(self):
         x = ramp(10, "int32")
         with self.assertRaisesRegex(TypeError, r"x has dtype int32 \(its sums .* wrap.*dtype=\"int32\""):

@@ -120,15 +120,14 @@ class Variants(unittest.TestCase):
         with self.assertRaises(TypeError):
             CALLS[name](variant=7)
 
-    @unittest.skipUnless("layer_norm" in BUILT, "no variants of layernorm")
+
+class NoVariants(unittest.TestCase):
     def test_not_in_place(self):
         x = ROWS.copy()
         with self.assertRaisesRegex(ValueError, "out is x .*memory of its own"):
-            tessera.layer_norm(x, ONES, ONES, out=x, variant=BUILT["layer_norm"][0])
+            tessera.layer_norm(x, ONES, ONES, out=x, variant="any")
         numpy.testing.assert_array_equal(x, ROWS)
 
-
-class NoVariants(unittest.TestCase):
     def test_functions_without_a_mini_app(self):
         with self.assertRaises(TypeError):
             tessera.argsort(X, variant="radix")

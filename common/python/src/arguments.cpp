@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -353,11 +354,13 @@ void require_shape(Argument const& argument, Shape const& shape, std::string con
 void require_sum_dtype(Argument const& x, nb::handle dtype) {
   std::string const own = numpy_name(x.array.dtype);
   if (dtype.is_none()) {
-    if (x.array.dtype == DType::float32 || x.array.dtype == DType::float64) return;
+    std::vector<DType> const built = built_dtypes();
+    bool const has_int32 = std::ranges::find(built, DType::int32) != built.end();
+    // Of another dtype the kernel says which it takes.
+    if (x.array.dtype != DType::int32 || !has_int32) return;
     throw WrongType(x.array.name + " has dtype " + own +
-                    " (its sums have as many bits and wrap, others' have 64); give "
-                    "dtype=\"" +
-                    own + "\" if they may wrap, or convert it first");
+                    " (its sums have as many bits and wrap, others' have 64); give dtype=\"" + own +
+                    "\" if they may wrap, or convert it first");
   }
   nb::object name = nb::borrow(dtype);
   for (char const* const attribute : {"name", "__name__"}) {

@@ -24,9 +24,9 @@ struct Argument {
   [[nodiscard]] std::size_t rank() const { return array.shape.size(); }
 };
 
-/// Returns the array of an argument, by the buffer protocol, DLPack or __cuda_array_interface__. Throws WrongType if it is no array or has a
-/// dtype that no kernel has, and std::invalid_argument if it is not contiguous, in C order and aligned.
-/// A call with `stream` runs there: see set_stream().
+/// Returns the array of an argument, by the buffer protocol, DLPack or __cuda_array_interface__. Throws WrongType if it
+/// is no array or has a dtype that no kernel has, and std::invalid_argument if it is not contiguous, in C order and
+/// aligned. A call with `stream` runs there: see set_stream().
 [[nodiscard]] Argument input(std::string const& name, nanobind::handle object,
                              nanobind::handle stream = nanobind::none());
 
@@ -53,8 +53,8 @@ void require_alike(Argument const& first, Argument const& other);
 /// Throws std::invalid_argument unless the shape is this one. `why`: what decides it.
 void require_shape(Argument const& argument, Shape const& shape, std::string const& why);
 
-/// For sums. Throws WrongType if `dtype` is given and is not that of x, or if it is None and x has integers: their sums
-/// wrap here, and have more bits in NumPy.
+/// For sums. Throws WrongType if `dtype` is given and is not that of x, or if it is None and x has int32: its sums wrap
+/// here, and have more bits in NumPy. The kernel refuses dtypes that it does not have.
 void require_sum_dtype(Argument const& x, nanobind::handle dtype);
 
 }  // namespace tessera::python

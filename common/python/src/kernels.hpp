@@ -4,8 +4,9 @@
 /// are in the memory of one device, and results overlap no input unless the kernel works in place.
 ///
 /// Each function starts Kokkos if need be. It returns when the results are there; if the first array has a stream, it
-/// enqueues there and returns. Calls from several threads run one after the other. Throws WrongType if the kernel or this build does not have the dtype, std::invalid_argument if it
-/// does not have the device, and Skip if the kernel cannot run the size.
+/// enqueues there and returns. Calls from several threads run one after the other. Throws WrongType if the kernel or
+/// this build does not have the dtype, std::invalid_argument if it does not have the device, and Skip if the kernel
+/// cannot run the size.
 
 #include <cstddef>
 #include <cstdint>

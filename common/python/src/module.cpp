@@ -45,10 +45,35 @@ std::deque<Unfinished>& unfinished() {
 void keep_until_done(std::initializer_list<Argument const*> arguments) {
   Array const& first = (*arguments.begin())->array;
   if (!first.stream) return;
-  std::erase_if(unfinished(), [](Unfinished const& one) { return is_reached(one.mark); });
-  Unfinished& own = unfinished().emplace_back(mark_of(first));
+  std::deque<Unfinished>& all = unfinished();
+  Unfinished& own = all.emplace_back(mark_of(first));
   for (Argument const* const argument : arguments) own.arguments.push_back(*argument);
+  // The last owner of an array may call Tessera: the list must not be under change then.
+  std::vector<Unfinished> done;
+  for (Unfinished& one : all) {
+    if (is_reached(one.mark)) std::swap(done.emplace_back(), one);
+  }
+  std::erase_if(all, [](Unfinished const& one) { return one.arguments.empty(); });
 }
+
+/// An int64 that a kernel writes and a call returns as Python's integer. On a GPU it is in an array of the library of
+/// `like`.
+class Number {
+ public:
+  explicit Number(Argument const& like) {
+    if (like.array.memory != Memory::host) argument_ = result(nb::none(), like, DType::int64, {}, {});
+  }
+  Number(Number const&) = delete;
+  Number& operator=(Number const&) = delete;
+
+  [[nodiscard]] Array const& array() const { return argument_ ? argument_->array : on_host_; }
+  [[nodiscard]] nb::int_ value() const { return argument_ ? nb::int_(argument_->object) : nb::int_(value_); }
+
+ private:
+  std::int64_t value_ = 0;
+  Array on_host_{.name = "a number", .data = &value_, .dtype = DType::int64, .shape = {}};
+  std::optional<Argument> argument_;
+};
 
 /// An array and a number, as a type stub says it.
 using WithNumber = nb::typed<nb::tuple, nb::any, int>;
@@ -254,19 +279,19 @@ WithNumber py_histogram(nb::handle object, std::int64_t bins, std::pair<double, 
     throw std::invalid_argument("bins is " + std::to_string(bins) + " (there is at least one); give a larger number");
   }
   Argument const counts = result(out, x, DType::int64, {static_cast<std::size_t>(bins)}, {&x});
-  Argument const outside = result(nb::none(), x, DType::int64, {}, {});
+  Number outside(counts);
   if (variant) {
     without_gil(run_variant, VariantCall{"histogram",
                                          *variant,
                                          x.array.dtype,
                                          {{"bins", bins}, {"lo", range.first}, {"hi", range.second}},
                                          {field(x)},
-                                         {field(counts), field(outside)}});
+                                         {field(counts), {&outside.array(), {}}}});
   } else {
-    without_gil(histogram, x.array, range.first, range.second, counts.array, outside.array);
+    without_gil(histogram, x.array, range.first, range.second, counts.array, outside.array());
     if (x.array.stream) without_gil(wait_for, *x.array.stream);  // one of the results is read here
   }
-  return WithNumber(nb::make_tuple(counts.object, nb::int_(outside.object)));
+  return WithNumber(nb::make_tuple(counts.object, outside.value()));
 }
 
 nb::any py_sort(nb::handle object, bool descending, nb::handle out, Variant const& variant, nb::handle stream) {
@@ -325,12 +350,12 @@ WithNumber py_partition(nb::handle object, double below, nb::handle out, Variant
   require_rank(x, 1, "one dimension");
   Argument const to = result(out, x, x.array.dtype, x.shape(), {&x});
   if (variant) {
-    Argument const count = result(nb::none(), x, DType::int64, {}, {});
+    Number count(to);
     without_gil(
         run_variant,
         VariantCall{
-            "partition", *variant, x.array.dtype, {{"pivot", below}}, {field(x)}, {field(to), field(count, {1})}});
-    return WithNumber(nb::make_tuple(to.object, nb::int_(count.object)));
+            "partition", *variant, x.array.dtype, {{"pivot", below}}, {field(x)}, {field(to), {&count.array(), {1}}}});
+    return WithNumber(nb::make_tuple(to.object, count.value()));
   }
   std::int64_t const count = without_gil(partition, x.array, below, to.array);
   return WithNumber(nb::make_tuple(to.object, count));
@@ -422,7 +447,7 @@ NB_MODULE(_tessera, module) {
         result["limit"] = now.limit;
         return result;
       },
-      "Returns how many kernel objects are kept for later calls, the bytes of their workspaces, and the limit in bytes.");
+      "Returns the number of kernel objects that are kept, the bytes of their workspaces, and the limit in bytes.");
   module.def(
       "clear_workspaces", [] { without_gil(clear_workspaces); },
       "Frees all kept kernel objects and their workspaces. Call it before a stream of yours is destroyed.");
@@ -486,7 +511,7 @@ NB_MODULE(_tessera, module) {
   module.def(
       "scaled_dot_product_attention", &py_attention, "query"_a.none(), "key"_a.none(), "value"_a.none(), nb::kw_only(),
       "scale"_a = nb::none(), "out"_a = nb::none(), "variant"_a = nb::none(), "stream"_a = nb::none(),
-      "Returns softmax(scale * query key^T) value, for matrices [tokens, dim] with dim up to 256, or for each of several "
+      "Returns softmax(scale * query key^T) value, for matrices [tokens, dim] with dim up to 256, or for each of many "
       "with the same leading dimensions: [batch, heads, tokens, dim].\n\n"
       "`scale` is 1 / sqrt(dim) unless it is given.");
 }
