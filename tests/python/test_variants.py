@@ -113,6 +113,15 @@ class Variants(unittest.TestCase):
             x = numbers(n)
             self.assertEqual(tessera.vecdot(x, x, variant=variant), numpy.dot(x, x))
 
+    @unittest.skipUnless("layer_norm" in BUILT, "no variants of layernorm")
+    def test_parameters_change_between_calls(self):
+        y = numpy.empty_like(ROWS)
+        for eps in (0.1, 100):
+            tessera.layer_norm(ROWS, ONES, ONES, eps=eps, out=y, variant=BUILT["layer_norm"][0])
+            numpy.testing.assert_allclose(
+                y, tessera.layer_norm(ROWS, ONES, ONES, eps=eps), rtol=1e-4, atol=1e-5
+            )
+
     def test_refusals(self):
         name = next(iter(BUILT))
         with self.assertRaisesRegex(ValueError, r"variant is 'distributed' \(it runs on ranks.*\); choose from: \w+, "):

@@ -173,8 +173,8 @@ class UntypedRun : public RowRun {
   virtual void stage() {}
   /// Completes the work of a launch and waits, for rows of libraries where only the library call is timed.
   virtual void complete() {}
-  /// Allocates the output, unless the case has borrowed it. Must be called after the Plan has been constructed, so that a Skip does not pay for the
-  /// allocation. Returns the beginnings of the fields.
+  /// Allocates the output, unless the case has borrowed it. Must be called after the Plan has been constructed, so that
+  /// a Skip does not pay for the allocation. Returns the beginnings of the fields.
   [[nodiscard]] std::vector<unsigned char*> allocate(UntypedCase const& problem_case);
 
  private:
