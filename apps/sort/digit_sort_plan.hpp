@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The Plan of a variant around a kernel of kernels/sort.hpp, without or with values.
+/// The Plan of a variant around a kernel of kernels/sort.hpp, without or with values of both widths.
 
 #include <cstddef>
 #include <optional>
@@ -12,8 +12,7 @@
 
 namespace tessera::sort {
 
-/// \tparam Keys, Pairs the kernel without and with values
-template <class Variant, ExecutionSpace Exec, class T, class Keys, class Pairs>
+template <class Variant, ExecutionSpace Exec, class T, template <ExecutionSpace, class...> class Kernel>
 class DigitSortPlan {
  public:
   DigitSortPlan(Exec const& exec, InputOn<Sort, Exec, T> const& input) {
@@ -21,13 +20,15 @@ class DigitSortPlan {
     if (parameters.tile != 0 || parameters.team != 0) {
       throw Skip("--tile or --team (tiles and teams are cut for registers, at compile time)");
     }
-    typename Keys::Order const order{.descending = parameters.descending,
-                                     .begin_bit = static_cast<int>(parameters.begin_bit),
-                                     .end_bit = static_cast<int>(parameters.end_bit)};
+    typename Kernel<Exec, T>::Order const order{.descending = parameters.descending,
+                                                .begin_bit = static_cast<int>(parameters.begin_bit),
+                                                .end_bit = static_cast<int>(parameters.end_bit)};
     std::string const label = "tessera::sort::" + std::string(Variant::info.name);
     std::size_t const n = input.keys.extent(0);
     if (input.values.extent(0) > 0) {
       pairs_.emplace(exec, n, order, label);
+    } else if (input.other_values.extent(0) > 0) {
+      other_pairs_.emplace(exec, n, order, label);
     } else {
       keys_.emplace(exec, n, order, label);
     }
@@ -36,19 +37,32 @@ class DigitSortPlan {
   void operator()(Exec const& exec, InputOn<Sort, Exec, T> const& in, OutputOn<Sort, Exec, T> const& out) {
     if (pairs_) {
       (*pairs_)(exec, in.keys, in.values, out.keys, out.values);
+    } else if (other_pairs_) {
+      (*other_pairs_)(exec, in.keys, in.other_values, out.keys, out.other_values);
     } else {
       (*keys_)(exec, in.keys, out.keys);
     }
   }
 
-  [[nodiscard]] std::string note() const { return pairs_ ? pairs_->note() : keys_->note(); }
+  [[nodiscard]] std::string note() const {
+    return of_kernel([](auto const& kernel) { return kernel.note(); });
+  }
 
   /// What the passes read and write.
-  [[nodiscard]] Prediction prediction() const { return {.bytes = pairs_ ? pairs_->traffic() : keys_->traffic()}; }
+  [[nodiscard]] Prediction prediction() const {
+    return {.bytes = of_kernel([](auto const& kernel) { return kernel.traffic(); })};
+  }
 
  private:
-  std::optional<Keys> keys_;
-  std::optional<Pairs> pairs_;
+  template <class Body>
+  [[nodiscard]] auto of_kernel(Body const& body) const {
+    if (pairs_) return body(*pairs_);
+    return other_pairs_ ? body(*other_pairs_) : body(*keys_);
+  }
+
+  std::optional<Kernel<Exec, T>> keys_;
+  std::optional<Kernel<Exec, T, ValueOf<T>>> pairs_;
+  std::optional<Kernel<Exec, T, OtherValueOf<T>>> other_pairs_;
 };
 
 }  // namespace tessera::sort

@@ -111,10 +111,10 @@ std::vector<Item> sorted(std::vector<Item> items, Less const& less) {
   return items;
 }
 
-template <class T>
+template <class T, class V>
 struct Pair {
   T key;
-  ValueOf<T> value;
+  V value;
 };
 
 template <class Body>
@@ -124,30 +124,46 @@ void for_parts(std::size_t n, Body const& body) {
   });
 }
 
+// Sorts keys and values, which move together, with memory for two copies of both.
+template <class T, class V>
+void sort_pairs(std::vector<T>& keys, std::vector<V>& values, Precedes<T> const& precedes) {
+  std::vector<Pair<T, V>> pairs(keys.size());
+  for_parts(pairs.size(), [&](std::size_t i) { pairs[i] = {keys[i], values[i]}; });
+  keys = {};
+  values = {};
+  pairs = sorted(std::move(pairs), [&](Pair<T, V> const& a, Pair<T, V> const& b) { return precedes(a.key, b.key); });
+  keys.resize(pairs.size());
+  values.resize(pairs.size());
+  for_parts(pairs.size(), [&](std::size_t i) {
+    keys[i] = pairs[i].key;
+    values[i] = pairs[i].value;
+  });
+}
+
+template <class View>
+[[nodiscard]] std::vector<typename View::non_const_value_type> copy_of(View const& view) {
+  std::vector<typename View::non_const_value_type> copy(view.extent(0));
+  for_parts(copy.size(), [&](std::size_t i) { copy[i] = view(i); });
+  return copy;
+}
+
 }  // namespace
 
 template <class T>
 std::vector<ExpectedField> Sort::reference(Input<T, Kokkos::HostSpace> const& input) {
-  std::size_t const n = input.keys.extent(0);
-  std::size_t const with_values = input.values.extent(0);
   Precedes<T> const precedes(input.parameters);
-  // Pairs only if their order shows: keys alone need half the memory.
-  std::vector<T> keys(with_values > 0 ? 0 : n);
-  if (with_values == 0) {
-    for_parts(n, [&](std::size_t i) { keys[i] = input.keys(i); });
-    return list_of(verify::moved("keys", sorted(std::move(keys), precedes)),
-                   verify::moved("values", std::vector<ValueOf<T>>()));
+  std::vector<T> keys = copy_of(input.keys);
+  std::vector<ValueOf<T>> values = copy_of(input.values);
+  std::vector<OtherValueOf<T>> other_values = copy_of(input.other_values);
+  if (!values.empty()) {
+    sort_pairs(keys, values, precedes);
+  } else if (!other_values.empty()) {
+    sort_pairs(keys, other_values, precedes);
+  } else {
+    keys = sorted(std::move(keys), precedes);  // keys only need half the memory
   }
-  std::vector<Pair<T>> pairs(n);
-  for_parts(n, [&](std::size_t i) { pairs[i] = {input.keys(i), input.values(i)}; });
-  pairs = sorted(std::move(pairs), [&](Pair<T> const& a, Pair<T> const& b) { return precedes(a.key, b.key); });
-  keys.resize(n);
-  std::vector<ValueOf<T>> values(n);
-  for_parts(n, [&](std::size_t i) {
-    keys[i] = pairs[i].key;
-    values[i] = pairs[i].value;
-  });
-  return list_of(verify::moved("keys", std::move(keys)), verify::moved("values", std::move(values)));
+  return list_of(verify::moved("keys", std::move(keys)), verify::moved("values", std::move(values)),
+                 verify::moved("other_values", std::move(other_values)));
 }
 
 }  // namespace tessera::sort

@@ -22,7 +22,7 @@ struct TilePlan {
       : threads(kernels::team_size(exec, input.parameters.team)),
         tile(kernels::scratch_tile<Exec>(input.parameters.tile, arrays * sizeof(T), 0)),
         spare(unset("tessera::sort::spare"), arrays == 1 ? 0 : input.keys.extent(0)) {
-    if (input.values.extent(0) > 0) throw Skip("keys with values (it moves only keys)");
+    if (input.has_values()) throw Skip("keys with values (it moves only keys)");
   }
 
   /// Returns the policy of one team per tile of n keys.

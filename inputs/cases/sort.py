@@ -38,14 +38,14 @@ def places(keys, descending, begin_bit, end_bit):
     return np.argsort(~keys if keys.dtype.kind in "iu" else -keys, kind="stable")
 
 
-def sort_case(name, description, keys, values=None, descending=False, begin_bit=0, end_bit=0):
-    of_values = INT64 if keys.itemsize == 8 else INT32
+def sort_case(name, description, keys, values=None, descending=False, begin_bit=0, end_bit=0, field="values"):
+    of_values = INT64 if (keys.itemsize == 8) == (field == "values") else INT32
     values = np.empty(0, of_values) if values is None else np.asarray(values, of_values)
     order = places(keys, descending, begin_bit, end_bit)
-    expected = {"keys": keys[order], "values": values[order] if values.size else values}
+    expected = {"keys": keys[order], field: values[order] if values.size else values}
     parameters = {"descending": descending, "begin-bit": begin_bit, "end-bit": end_bit}
     suffix = {**SUFFIX, **MORE}[keys.dtype]
-    return Case(name + suffix, description, {"keys": keys, "values": values}, expected, parameters)
+    return Case(name + suffix, description, {"keys": keys, field: values}, expected, parameters)
 
 
 def special(t):
@@ -66,6 +66,8 @@ def cases():
         yield case("descending", "the largest first, equal keys in their order", uneven(1001, t), range(1001),
                    descending=True)
         yield case("some_bits", "by bits 20 to 27 only", uneven(1001, t), range(1001), begin_bit=20, end_bit=28)
+        yield case("other_values", "values of the other width, half of them beyond 32 bits if they have 64",
+                   uneven(1001, t), np.arange(1001) << (0 if t.itemsize == 8 else 23), field="other_values")
         yield case("one_bit", "by the highest bit: the negative keys first", uneven(333, t), range(333),
                    begin_bit=8 * t.itemsize - 1)
         yield case("some_bits_descending", "by bits 17 to 30, down", uneven(777, t), begin_bit=17, end_bit=31,
@@ -77,6 +79,8 @@ def cases():
         keys = np.array(few * 5, t)
         yield case("pairs", "keys with values, both ends of the range", keys, range(keys.size))
         yield case("keys", "the same without values", keys)
+        yield case("other_values", "the same with values of the other width", keys, range(keys.size),
+                   field="other_values")
         yield case("descending", "the largest first", keys, range(keys.size), descending=True)
         yield case("some_bits", "by the upper half of the bits", keys, range(keys.size), begin_bit=4 * t.itemsize)
     for t in FLOATS:

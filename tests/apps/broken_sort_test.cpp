@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "../../apps/sort/problem.hpp"
@@ -18,9 +17,11 @@ namespace {
 
 enum class Mistake {
   none,
-  swapped_at_the_end,    // the last two different keys
-  lost_and_duplicated,   // a key of the middle is replaced by its neighbour
-  ties_in_wrong_order,   // the values of the last two equal keys
+  swapped_at_the_end,  // the last two different keys
+  swapped_in_the_middle,
+  lost_and_duplicated,  // a key of the middle is replaced by its neighbour
+  ties_in_wrong_order,  // the values of the last two equal keys
+  ties_in_the_middle,
   nan_in_the_middle,     // the first NaN and the key of the middle
   lowest_digit_skipped,  // of 8 bits
   highest_digit_skipped,
@@ -41,9 +42,11 @@ struct Damage {
     std::size_t const n = keys.extent(0);
     bool const with_values = values.extent(0) > 0;
     auto const is_equal = [&](std::size_t i, std::size_t j) { return order(keys(i)) == order(keys(j)); };
-    std::size_t i = n - 1;
+    bool const in_middle = mistake == Mistake::swapped_in_the_middle || mistake == Mistake::ties_in_the_middle;
+    std::size_t i = in_middle ? n / 2 : n - 1;
     switch (mistake) {
       case Mistake::swapped_at_the_end:
+      case Mistake::swapped_in_the_middle:
         while (i > 0 && is_equal(i, i - 1)) --i;
         Kokkos::kokkos_swap(keys(i), keys(i - 1));
         if (with_values) Kokkos::kokkos_swap(values(i), values(i - 1));
@@ -54,6 +57,7 @@ struct Damage {
         if (with_values) values(i) = values(i - 1);
         break;
       case Mistake::ties_in_wrong_order:
+      case Mistake::ties_in_the_middle:
         while (!is_equal(i, i - 1)) --i;
         Kokkos::kokkos_swap(values(i), values(i - 1));
         break;
@@ -80,20 +84,27 @@ struct Broken {
     bool const descending = in.parameters.descending && M != Mistake::ignores_descending;
     collective::KeyOrder<T> const order(descending, M == Mistake::lowest_digit_skipped ? 8 : 0,
                                         M == Mistake::highest_digit_skipped ? bits - 8 : bits);
-    kernels::MergeSort<Exec, T, ValueOf<T>> const sort(exec, in.keys.extent(0), in.values.extent(0) > 0);
-    sort(exec, order, in.keys, in.values, out.keys, out.values);
-    auto const from = in.values;
-    auto const to = out.values;
+    if (in.other_values.extent(0) > 0) {
+      sort_with(exec, order, in.keys, in.other_values, out.keys, out.other_values);
+    } else {
+      sort_with(exec, order, in.keys, in.values, out.keys, out.values);
+    }
+  }
+
+  template <ExecutionSpace Exec, class Order, class KeysIn, class ValuesIn, class Keys, class Values>
+  void sort_with(Exec const& exec, Order const& order, KeysIn const& keys_in, ValuesIn const& from, Keys const& keys,
+                 Values const& to) const {
+    using T = typename Keys::value_type;
+    kernels::MergeSort<Exec, T, typename Values::value_type> const sort(exec, keys.extent(0), to.extent(0) > 0);
+    sort(exec, order, keys_in, from, keys, to);
     if (M == Mistake::values_left_behind) {
       std::size_t const half = from.extent(0) / 2;
       Kokkos::parallel_for(
           "tessera::tests::broken_sort::values", over(exec, from.extent(0) - half),
           KOKKOS_LAMBDA(std::size_t i) { to(half + i) = from(half + i); });
     }
-    using Keys = std::remove_cvref_t<decltype(out.keys)>;
-    using Values = std::remove_cvref_t<decltype(out.values)>;
     Kokkos::parallel_for("tessera::tests::broken_sort::damage", over(exec, 1),
-                         Damage<T, Keys, Values>{M, order, out.keys, out.values});
+                         Damage<T, Keys, Values>{M, order, keys, to});
     exec.fence("the sort's workspace goes");
   }
 };
@@ -119,8 +130,9 @@ TEST(BrokenSort, ThePathItselfIsRight) {
 TEST(BrokenSort, KeysInWrongPlaces) {
   expect_caught<Mistake::swapped_at_the_end, Mistake::lost_and_duplicated>(1000, DataKind::random, {});
   expect_caught<Mistake::lowest_digit_skipped, Mistake::highest_digit_skipped>(70001, DataKind::random, {});
-  expect_caught<Mistake::swapped_at_the_end, Mistake::lost_and_duplicated, Mistake::lowest_digit_skipped,
-                Mistake::highest_digit_skipped>(testing::late_size(), DataKind::random, {});
+  expect_caught<Mistake::swapped_at_the_end, Mistake::swapped_in_the_middle, Mistake::lost_and_duplicated,
+                Mistake::lowest_digit_skipped, Mistake::highest_digit_skipped>(testing::late_size(), DataKind::random,
+                                                                               {});
 }
 TEST(BrokenSort, NaNAndZeros) {
   for (std::size_t const size : {std::size_t{1000}, testing::late_size()}) {
@@ -130,14 +142,31 @@ TEST(BrokenSort, NaNAndZeros) {
 TEST(BrokenSort, ValuesInWrongPlaces) {
   expect_caught<Mistake::ties_in_wrong_order>(1000, DataKind::adversarial, with_index);
   expect_caught<Mistake::values_left_behind>(1000, DataKind::random, with_index);
-  expect_caught<Mistake::ties_in_wrong_order, Mistake::values_left_behind>(testing::late_size(), DataKind::random,
-                                                                           with_index);
+  expect_caught<Mistake::ties_in_wrong_order, Mistake::ties_in_the_middle, Mistake::values_left_behind>(
+      testing::late_size(), DataKind::random, with_index);
 }
 // Indices beyond 2^31 are 32-bit values, too: they wrap, and do not all become one number.
 TEST(BrokenSort, GeneratedValuesOfLongArrays) {
   Draw const draw{.field = 1, .index = 3000000000};
   EXPECT_EQ(Sort::element<float>(draw, {}), -1294967296.0);
   EXPECT_EQ(Sort::element<double>(draw, {}), 3e9);
+  Draw const other{.field = 2, .index = 3000000000};
+  EXPECT_EQ(Sort::element<float>(other, {}), 3e9);
+  EXPECT_EQ(Sort::element<double>(other, {}), -1294967296.0);
+  EXPECT_EQ(Sort::element<std::int32_t>(other, {}), 3000000000);
+}
+// Values of the other width.
+TEST(BrokenSort, OtherValuesInWrongPlaces) {
+  ParameterMap const with_others{{"values", std::string("other")}};
+  testing::expect_right<Sort>(Broken<Mistake::none>{}, 70001, with_others);
+  expect_caught<Mistake::ties_in_wrong_order>(1000, DataKind::adversarial, with_others);
+  expect_caught<Mistake::values_left_behind>(1000, DataKind::random, with_others);
+}
+// A file may have values of one width, not of both.
+TEST(BrokenSort, ValuesOfBothWidthsAreRefused) {
+  EXPECT_EQ(Sort::output_shapes({{5}, {0}, {5}}, {}), (std::vector<Shape>{{5}, {0}, {5}}));
+  EXPECT_THROW((void)Sort::output_shapes({{5}, {5}, {5}}, {}), UserError);
+  EXPECT_THROW((void)Sort::output_shapes({{5}, {0}, {4}}, {}), UserError);
 }
 TEST(BrokenSort, Ascends) {
   expect_caught<Mistake::ignores_descending>(1000, DataKind::random, {{"descending", true}});

@@ -55,11 +55,11 @@ struct BinSort {
       auto const places = sort_.get_permute_vector();
       auto const from = in;
       auto const to = out;
-      bool const with_values = in.values.extent(0) > 0;
       Kokkos::parallel_for(
           "tessera::sort::bin_sort::gather", over(exec, from.keys.extent(0)), KOKKOS_LAMBDA(std::size_t i) {
             to.keys(i) = from.keys(places(i));
-            if (with_values) to.values(i) = from.values(places(i));
+            if (from.values.extent(0) > 0) to.values(i) = from.values(places(i));
+            if (from.other_values.extent(0) > 0) to.other_values(i) = from.other_values(places(i));
           });
     }
 

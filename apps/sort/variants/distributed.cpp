@@ -9,6 +9,7 @@
 /// second gets two and keeps one, 3 4, 5 -> 3 4 5.
 
 #include <cstddef>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -32,7 +33,7 @@ struct Distributed {
                                     .summary = "sample sort: each rank sorts, exact cuts, an all-to-all, merges"};
 
   // The faster kernel for each kind of device.
-  template <class Exec, class T, class Value = kernels::NoValue>
+  template <ExecutionSpace Exec, class T, class Value = kernels::NoValue>
   using DigitSort =
       std::conditional_t<is_gpu<Exec>, kernels::OnesweepSort<Exec, T, Value>, kernels::RadixSort<Exec, T, Value>>;
 
@@ -44,12 +45,11 @@ struct Distributed {
     Plan(Exec const& exec, InputOn<Sort, Exec, T> const& input, ranks::Part const& part)
         : ranks_(part.ranks),
           order_(input.parameters.template order<T>()),
-          with_values_(part.input[1][0] > 0),
           sort_(exec, input),
           cuts_(part.ranks, part.input[0][0], "tessera::sort::distributed"),
-          other_{
-              decltype(Out::keys)(unset("tessera::sort::distributed::keys"), alone() ? 0 : input.keys.extent(0)),
-              decltype(Out::values)(unset("tessera::sort::distributed::values"), alone() ? 0 : input.values.extent(0))},
+          other_{spare<decltype(Out::keys)>("keys", input.keys.extent(0)),
+                 spare<decltype(Out::values)>("values", input.values.extent(0)),
+                 spare<decltype(Out::other_values)>("other_values", input.other_values.extent(0))},
           begins_("tessera::sort::distributed::begins", static_cast<std::size_t>(ranks_.count()) + 1),
           bulk_(exec, ranks_, "tessera::sort::distributed", most()) {
       for (auto* const messages : {&sent_, &received_}) messages->reserve(most().messages);
@@ -79,7 +79,8 @@ struct Distributed {
       auto const begins = begins_;
       std::size_t const n = from.keys.extent(0);
       std::size_t const count = pieces();
-      bool const with_values = with_values_;
+      bool const with_values = from.values.extent(0) > 0;
+      bool const with_others = from.other_values.extent(0) > 0;
       Kokkos::parallel_for(
           "tessera::sort::distributed::merge", over(exec, tiles_of(n, chunk)), KOKKOS_LAMBDA(std::size_t c) {
             auto const begin_of = [&](std::size_t run) { return begins(Kokkos::min(run * length, count)); };
@@ -97,6 +98,7 @@ struct Distributed {
                                       [&](std::size_t k, std::size_t place) {
                                         to.keys(first + k) = from.keys(place);
                                         if (with_values) to.values(first + k) = from.values(place);
+                                        if (with_others) to.other_values(first + k) = from.other_values(place);
                                       });
               i = stop;
             }
@@ -104,15 +106,18 @@ struct Distributed {
     }
 
    private:
-    using Keys = DigitSort<Exec, T>;
-    using Pairs = DigitSort<Exec, T, ValueOf<T>>;
     // Keys that a thread merges: neighbouring lanes read near places; a host's core takes long.
     static constexpr std::size_t chunk = is_gpu<Exec> ? 16 : 4096;
 
     [[nodiscard]] bool alone() const { return ranks_.count() == 1; }
     [[nodiscard]] std::size_t pieces() const { return static_cast<std::size_t>(ranks_.count()); }
+    template <class Field>
+    [[nodiscard]] Field spare(std::string const& name, std::size_t n) const {
+      return Field(unset("tessera::sort::distributed::" + name), alone() ? 0 : n);
+    }
     [[nodiscard]] ranks::MostOfBulk most() const {
-      std::size_t const bytes = other_.keys.extent(0) * sizeof(T) + other_.values.extent(0) * sizeof(ValueOf<T>);
+      std::size_t const bytes = other_.keys.extent(0) * sizeof(T) + other_.values.extent(0) * sizeof(ValueOf<T>) +
+                                other_.other_values.extent(0) * sizeof(OtherValueOf<T>);
       return {.messages = 2 * pieces(), .sent = bytes, .received = bytes};
     }
 
@@ -135,14 +140,15 @@ struct Distributed {
         }
       };
       move(from.keys.data(), to.keys.data());
-      if (with_values_) move(from.values.data(), to.values.data());
+      // A rank without keys has no values either, and sends and receives none.
+      if (from.values.extent(0) > 0) move(from.values.data(), to.values.data());
+      if (from.other_values.extent(0) > 0) move(from.other_values.data(), to.other_values.data());
       bulk_(exec, sent_, received_);
     }
 
     ranks::Ranks const& ranks_;
     collective::KeyOrder<T> order_;
-    bool with_values_;
-    DigitSortPlan<Distributed, Exec, T, Keys, Pairs> sort_;
+    DigitSortPlan<Distributed, Exec, T, DigitSort> sort_;
     CutsOnRanks<Exec, T> cuts_;
     Out other_;
     Kokkos::View<std::size_t*, Kokkos::SharedHostPinnedSpace> begins_;  // of the ranks' pieces

@@ -59,7 +59,7 @@ struct KokkosSort {
   class Plan {
    public:
     Plan(Exec const&, InputOn<Sort, Exec, T> const& input)
-        : by_place_(input.values.extent(0) > 0 || input.parameters.template by_some_bits<T>()) {
+        : by_place_(input.has_values() || input.parameters.template by_some_bits<T>()) {
       std::size_t const n = input.keys.extent(0);
       if (!by_place_) return;
       if (n > std::numeric_limits<std::uint32_t>::max()) {
@@ -86,17 +86,17 @@ struct KokkosSort {
         return;
       }
       auto const places = places_;
-      auto const values = in.values;
-      auto const sorted_values = out.values;
-      bool const with_values = values.extent(0) > 0;
+      auto const from = in;
+      auto const to = out;
       Kokkos::parallel_for(
           "tessera::sort::kokkos_sort::places", over(exec, n),
           KOKKOS_LAMBDA(std::size_t i) { places(i) = static_cast<std::uint32_t>(i); });
       Kokkos::sort(exec, places, ByKeyAndPlace<T, ArrayOn<T const*, Exec>>{in.parameters.template order<T>(), keys});
       Kokkos::parallel_for(
           "tessera::sort::kokkos_sort::gather", over(exec, n), KOKKOS_LAMBDA(std::size_t i) {
-            sorted_keys(i) = keys(places(i));
-            if (with_values) sorted_values(i) = values(places(i));
+            to.keys(i) = from.keys(places(i));
+            if (from.values.extent(0) > 0) to.values(i) = from.values(places(i));
+            if (from.other_values.extent(0) > 0) to.other_values(i) = from.other_values(places(i));
           });
     }
 

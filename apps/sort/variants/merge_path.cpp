@@ -4,6 +4,8 @@
 
 #include "../problem.hpp"
 
+#include <optional>
+
 #include <tessera/kernels/merge_sort.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -15,16 +17,32 @@ struct MergePath {
                                     .summary = "merge sort: tiles in scratch, then passes divided by merge paths"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    kernels::MergeSort<Exec, T, ValueOf<T>> sort;
-
-    Plan(Exec const& exec, InputOn<Sort, Exec, T> const& input)
-        : sort(exec, input.keys.extent(0), input.values.extent(0) > 0, input.parameters.tile, input.parameters.team,
-               "tessera::sort::merge_path") {}
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Sort, Exec, T> const& input) {
+      auto const make = [&](auto& sort) {
+        sort.emplace(exec, input.keys.extent(0), input.has_values(), input.parameters.tile, input.parameters.team,
+                     "tessera::sort::merge_path");
+      };
+      if (input.other_values.extent(0) > 0) {
+        make(other_sort_);
+      } else {
+        make(sort_);
+      }
+    }
 
     void operator()(Exec const& exec, InputOn<Sort, Exec, T> const& in, OutputOn<Sort, Exec, T> const& out) const {
-      sort(exec, in.parameters.template order<T>(), in.keys, in.values, out.keys, out.values);
+      auto const order = in.parameters.template order<T>();
+      if (other_sort_) {
+        (*other_sort_)(exec, order, in.keys, in.other_values, out.keys, out.other_values);
+      } else {
+        (*sort_)(exec, order, in.keys, in.values, out.keys, out.values);
+      }
     }
+
+   private:
+    std::optional<kernels::MergeSort<Exec, T, ValueOf<T>>> sort_;
+    std::optional<kernels::MergeSort<Exec, T, OtherValueOf<T>>> other_sort_;
   };
 };
 

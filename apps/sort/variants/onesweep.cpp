@@ -15,8 +15,7 @@ struct Onesweep {
       .summary = "all digits counted once, then a pass with look-back per digit: 2n each"};
 
   template <ExecutionSpace Exec, class T>
-  using Plan =
-      DigitSortPlan<Onesweep, Exec, T, kernels::OnesweepSort<Exec, T>, kernels::OnesweepSort<Exec, T, ValueOf<T>>>;
+  using Plan = DigitSortPlan<Onesweep, Exec, T, kernels::OnesweepSort>;
 };
 
 VariantRows onesweep() { return rows<Sort, Onesweep>(); }

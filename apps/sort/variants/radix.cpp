@@ -14,7 +14,7 @@ struct Radix {
                                     .summary = "per digit of 8 bits: count, scan, scatter; 3n traffic per digit"};
 
   template <ExecutionSpace Exec, class T>
-  using Plan = DigitSortPlan<Radix, Exec, T, kernels::RadixSort<Exec, T>, kernels::RadixSort<Exec, T, ValueOf<T>>>;
+  using Plan = DigitSortPlan<Radix, Exec, T, kernels::RadixSort>;
 };
 
 VariantRows radix() { return rows<Sort, Radix>(); }

@@ -299,10 +299,12 @@ nb::any py_sort(nb::handle object, bool descending, nb::handle out, Variant cons
   require_rank(x, 1, "one dimension");
   Argument const to = result(out, x, x.array.dtype, x.shape(), {&x});
   if (variant) {
-    without_gil(
-        run_variant,
-        VariantCall{
-            "sort", *variant, x.array.dtype, {{"descending", descending}}, {field(x), no_elements()}, {field(to)}});
+    without_gil(run_variant, VariantCall{"sort",
+                                         *variant,
+                                         x.array.dtype,
+                                         {{"descending", descending}},
+                                         {field(x), no_elements(), no_elements()},
+                                         {field(to)}});
   } else {
     without_gil(sort, x.array, descending, to.array);
     keep_until_done({&x, &to});

@@ -184,6 +184,11 @@ Shape shape_as(FieldSpec const& field, Shape shape) {
   return shape;
 }
 
+/// Returns true if the group has no dataset for a field that may be left out. The field is then [0].
+bool is_left_out(hdf5::Group const& group, FieldSpec const& field) {
+  return field.optional && group.member(field.name) == hdf5::Group::Member::missing;
+}
+
 /// Opens a dataset of /input or /expected, and checks it against the app's requirements.
 hdf5::Dataset open_field(std::string const& path, std::string const& group_name, hdf5::Group const& group,
                          FieldSpec const& field) {
@@ -349,6 +354,10 @@ DType CaseFile::run_dtype(App const& app) const {
     std::vector<std::optional<DType>> found_dtypes;
     for (FieldSpec const& field : fields) {
       check_link(path_, "/input/" + field.name, input_, field.name);
+      if (is_left_out(input_, field)) {
+        found_dtypes.push_back(std::nullopt);
+        continue;
+      }
       auto const member = input_.member(field.name);
       if (member != hdf5::Group::Member::dataset) {
         user_error(path_, "no dataset /input/" + field.name + " (" + std::string(app.info.name) + " reads " +
@@ -366,7 +375,7 @@ DType CaseFile::run_dtype(App const& app) const {
       bool fits = true;
       std::string description;
       for (std::size_t i = 0; i < wanted.size(); ++i) {
-        fits = fits && found_dtypes[i] == wanted[i].dtype;
+        fits = fits && (found_dtypes[i] == wanted[i].dtype || (!found_dtypes[i] && is_left_out(input_, wanted[i])));
         description += (i == 0 ? "" : " and ") + wanted[i].name + " as " + std::string(name_of(wanted[i].dtype));
       }
       if (fits) return dtype;
@@ -413,8 +422,10 @@ ParameterMap CaseFile::parameters(std::vector<ParameterSpec> const& specs) const
 
 Shape CaseFile::shape(FieldSpec const& field) const {
   if (kept_) return std::ranges::find(kept_input_, field.name, &HostField::name)->shape;
-  return reading(path_, "/input/" + field.name,
-                 [&] { return shape_as(field, open_field(path_, "/input", input_, field).shape()); });
+  return reading(path_, "/input/" + field.name, [&] {
+    if (is_left_out(input_, field)) return Shape{0};
+    return shape_as(field, open_field(path_, "/input", input_, field).shape());
+  });
 }
 
 hdf5::Dataset CaseFile::open_complete(FieldSpec const& field) const {
@@ -429,12 +440,15 @@ void CaseFile::read(FieldSpec const& field, void* destination) const {
     if (kept.bytes() > 0) std::memcpy(destination, kept.data.get(), kept.bytes());
     return;
   }
-  reading(path_, "/input/" + field.name, [&] { open_complete(field).read(destination, field.dtype); });
+  reading(path_, "/input/" + field.name, [&] {
+    if (!is_left_out(input_, field)) open_complete(field).read(destination, field.dtype);
+  });
 }
 
 void CaseFile::read_rows(FieldSpec const& field, std::size_t begin, std::size_t count, void* destination) const {
   if (kept_ || is_vector(field)) return FieldSource::read_rows(field, begin, count, destination);
   reading(path_, "/input/" + field.name, [&] {
+    if (is_left_out(input_, field)) return;
     hdf5::Dataset const dataset = open_complete(field);
     Shape offset(dataset.shape().size(), 0);
     Shape extents = dataset.shape();
@@ -484,12 +498,13 @@ bool CaseFile::read_together(FieldSpec const& field, Shape const& offset, Shape 
   ranks::Ranks const& ranks = ranks::world();
   std::string const name = "/input/" + field.name;
   auto const step = [&](auto const& body) { ranks::together(ranks, [&] { reading(path_, name, body); }); };
-  bool is_vector_here = false;
+  bool is_read_alone = false;
   step([&] {
-    is_vector_here = is_vector(field);
-    (void)open_complete(field);  // throws if it is not complete
+    bool const is_here = !is_left_out(input_, field);
+    is_read_alone = !is_here || is_vector(field);
+    if (is_here) (void)open_complete(field);  // throws if it is not complete
   });
-  if (is_vector_here) return false;
+  if (is_read_alone) return false;
   hdf5::File file;
   std::optional<hdf5::Dataset> dataset;
   step([&] { file = hdf5::File(path_, hdf5::File::Mode::read, ranks.communicator()); });
@@ -527,14 +542,18 @@ void CaseFile::check_unread(App const& app) const {
       }
     };
     check(file_.root(), ".", "the file");
-    for (std::string const& name : fields) check(input_, name, "/input/" + name);
+    for (std::string const& name : fields) {
+      if (input_.member(name) != hdf5::Group::Member::missing) check(input_, name, "/input/" + name);
+    }
     if (has_expected()) check(expected_, ".", "/expected");
   });
 }
 
 void CaseFile::check_data(std::vector<FieldSpec> const& input, std::vector<FieldSpec> const& output) const {
   reading(path_, "its datasets", [&] {
-    for (FieldSpec const& field : input) (void)open_complete(field);
+    for (FieldSpec const& field : input) {
+      if (!is_left_out(input_, field)) (void)open_complete(field);
+    }
     for (HostField const& field : expected_shapes(output)) {
       check_complete(path_, "/expected/" + field.name, expected_.open_dataset(field.name));
     }

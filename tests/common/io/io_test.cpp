@@ -665,6 +665,33 @@ TEST_F(Io, VectorAsRow) {
   expect_says(user_error_of([&] { (void)file.shape({"a", 2, DType::float32}); }), {path, "[3]", "needs rank 2, has 1"});
 }
 
+// A field that may be left out is then [0], for every dtype; if it is there, it must be as any other.
+TEST_F(Io, FieldThatIsLeftOut) {
+  App app = make_app();
+  app.input_fields = [](DType dtype) {
+    return std::vector<FieldSpec>{{.name = "a", .rank = 1, .dtype = dtype},
+                                  {.name = "b", .rank = 1, .dtype = DType::int64, .optional = true}};
+  };
+  FieldSpec const b = app.input_fields(DType::float32)[1];
+  std::string const without = write_case({make_field<float>("a", {3}, iota<float>(3))});
+  CaseFile file(without);
+  EXPECT_EQ(file.run_dtype(app), DType::float32);
+  EXPECT_EQ(file.shape(b), Shape{0});
+  std::int64_t untouched = 7;
+  file.read(b, &untouched);
+  file.read_rows(b, 0, 0, &untouched);
+  EXPECT_EQ(untouched, 7);
+  EXPECT_NO_THROW(file.check_unread(app));
+  EXPECT_NO_THROW(file.check_data(app.input_fields(DType::float32), {}));
+  FieldSpec required = b;
+  required.optional = false;
+  expect_says(user_error_of([&] { (void)file.shape(required); }), {without, "no dataset /input/b"});
+  std::string const wrong =
+      write_case({make_field<float>("a", {3}, iota<float>(3)), make_field<float>("b", {3}, iota<float>(3))});
+  expect_says(user_error_of([&] { (void)CaseFile(wrong).run_dtype(app); }), {wrong, "b is float"});
+  expect_says(user_error_of([&] { (void)CaseFile(wrong).shape(b); }), {wrong, "/input/b holds float"});
+}
+
 TEST_F(Io, ExpectedVectorAsRow) {
   std::string const path = write_dot_case();
   add_expected(path, {make_field<float>("out", {4}, iota<float>(4))});

@@ -25,26 +25,28 @@ struct Cub {
     Plan(Exec const& exec, InputOn<Sort, Exec, T> const& input) {
       if (input.parameters.descending) throw Skip("compared is ascending order: CUB's descending order has NaN first");
       if (input.parameters.template by_some_bits<T>()) throw Skip("compared are sorts by all bits");
-      workspace_ = workspace_of([&](void* memory, std::size_t& bytes) {
-        return sorted(memory, bytes, exec, input, static_cast<T*>(nullptr), static_cast<sort::ValueOf<T>*>(nullptr));
-      });
+      workspace_ =
+          workspace_of([&](void* memory, std::size_t& bytes) { return sorted(memory, bytes, exec, input, {}); });
     }
 
     void operator()(Exec const& exec, InputOn<Sort, Exec, T> const& input, OutputOn<Sort, Exec, T> const& output) {
       std::size_t bytes = workspace_.extent(0);
-      check(sorted(workspace_.data(), bytes, exec, input, output.keys.data(), output.values.data()));
+      check(sorted(workspace_.data(), bytes, exec, input, output));
     }
 
    private:
     static cudaError_t sorted(void* memory, std::size_t& bytes, Exec const& exec, InputOn<Sort, Exec, T> const& input,
-                              T* keys, sort::ValueOf<T>* values) {
+                              OutputOn<Sort, Exec, T> const& output) {
       std::size_t const n = input.keys.extent(0);
       constexpr int bits = collective::key_bits<T>;
-      if (input.values.extent(0) == 0) {
-        return cub::DeviceRadixSort::SortKeys(memory, bytes, input.keys.data(), keys, n, 0, bits, exec.cuda_stream());
-      }
-      return cub::DeviceRadixSort::SortPairs(memory, bytes, input.keys.data(), keys, input.values.data(), values, n, 0,
-                                             bits, exec.cuda_stream());
+      auto const pairs = [&](auto const& values, auto const& sorted_values) {
+        return cub::DeviceRadixSort::SortPairs(memory, bytes, input.keys.data(), output.keys.data(), values.data(),
+                                               sorted_values.data(), n, 0, bits, exec.cuda_stream());
+      };
+      if (input.values.extent(0) > 0) return pairs(input.values, output.values);
+      if (input.other_values.extent(0) > 0) return pairs(input.other_values, output.other_values);
+      return cub::DeviceRadixSort::SortKeys(memory, bytes, input.keys.data(), output.keys.data(), n, 0, bits,
+                                            exec.cuda_stream());
     }
 
     Workspace workspace_;

@@ -64,9 +64,11 @@ template <Fields F>
   F fields{};
   bool vector_as_row = false;
   if constexpr (requires { F::vector_as_row; }) vector_as_row = F::vector_as_row;
+  std::size_t required = F::names.size();
+  if constexpr (requires { F::required; }) required = F::required;
   detail::for_each_field(fields, [&]<class View>(std::size_t i, View const&) {
     specs.push_back({std::string(F::names[i]), static_cast<int>(View::rank()),
-                     dtype_of<typename View::non_const_value_type>, vector_as_row && View::rank() == 2});
+                     dtype_of<typename View::non_const_value_type>, vector_as_row && View::rank() == 2, i >= required});
   });
   return specs;
 }

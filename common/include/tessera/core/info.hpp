@@ -170,6 +170,7 @@ struct FieldSpec {
   int rank = 1;
   DType dtype = DType::float32;
   bool vector_as_row = false;  ///< whether a file may hold this matrix (rank 2) as a vector [n], read as [1, n]
+  bool optional = false;       ///< whether a file may leave this vector out, which is then [0]
 };
 
 /// The least work that an input requires, independent of the variant.

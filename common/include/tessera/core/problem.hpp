@@ -42,9 +42,10 @@ concept Fields = requires(F& fields) {
 /// - `Parameters`: a struct of scalars. `Parameters::specs()` describes its members (core/parameters.hpp).
 ///   `Parameters::check()`, optional: throws UserError if the parameters contradict each other.
 /// - `Input<T, Memory>`, `Output<T, Memory>`: Fields; the input also contains `parameters`. With `static constexpr bool
-///   vector_as_row = true` a file may hold each of its matrices as a vector [n], which is read as one row [1, n]. An
-///   input without fields (NoInput) has count_parameter() and dtype_parameter() among its parameters, and its Problem
-///   has reference_of_part if it runs on ranks.
+///   vector_as_row = true` a file may hold each of its matrices as a vector [n], which is read as one row [1, n]. With
+///   `static constexpr std::size_t required` a file may leave out the fields behind the first `required`. They are
+///   vectors, and then [0]. An input without fields (NoInput) has count_parameter() and dtype_parameter() among its
+///   parameters, and its Problem has reference_of_part if it runs on ranks.
 /// - `input_shapes(size, parameters)`: returns the input shapes for a `--size`.
 /// - `output_shapes(shapes, parameters)`: returns the output shapes. Throws UserError, naming both shapes, if the
 ///   input's shapes do not match.
