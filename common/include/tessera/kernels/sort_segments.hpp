@@ -4,7 +4,8 @@
 /// 64 bits move with their keys. Stable. Segments have any lengths, and cost what their keys cost.
 ///
 /// - `borders`: for each tile of the array, a search in the offsets finds the segment of its first key.
-/// - `tiles`: a team sorts a tile in scratch, by segment and key. All segments that lie in a tile are then sorted.
+/// - `tiles`: a team sorts a tile in scratch. A lane sorts a chunk by segment and key. Segments that cross borders of
+///   chunks are then merged, as in the next step. All segments that lie in a tile are then sorted.
 /// - `merge`: a segment that crosses borders of tiles is sorted in each of its tiles. Pass k merges pairs of runs of
 ///   2^k of its tiles, divided among teams by merge paths. A segment in m tiles takes part in ceil(log2(m)) passes; a
 ///   team whose tile has no such segment returns at once. Runs alternate between result and spare array. A segment
@@ -36,10 +37,11 @@
 
 #include <tessera/collective/key_order.hpp>
 #include <tessera/collective/merge_path.hpp>
-#include <tessera/collective/team/merge_sort.hpp>
+#include <tessera/collective/sort_items.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
+#include <tessera/core/unroll.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/detail/sort/bin_tuning.hpp>
@@ -59,10 +61,40 @@ struct SortSegmentsTuning {
 
 namespace detail {
 
-/// The keys `begin` to `end - 1` of a segment that crosses a border of tiles; begin = end if there is none.
+/// The keys `begin` to `end - 1` of a segment that crosses a border of units: chunks of a tile, or tiles. There is none
+/// if begin = end = 0.
+template <class Index>
 struct CrossingSegment {
+  Index begin;
+  Index end;
+
+  /// Returns the number of passes that join the runs of the segment: ceil(log2(units)).
+  [[nodiscard]] KOKKOS_FUNCTION int passes(std::int64_t unit) const {
+    if (begin >= end) return 0;
+    std::int64_t const more = (end - 1) / unit - begin / unit;
+    int passes = 0;
+    while ((more >> passes) > 0) ++passes;
+    return passes;
+  }
+};
+
+/// Two runs that a pass merges, `begin` to `middle - 1` and `middle` to `end - 1`. Runs are whole units, counted from
+/// the segment's first one.
+struct PairOfRuns {
   std::int64_t begin;
+  std::int64_t middle;
   std::int64_t end;
+
+  /// \param own a unit of the segment; the pair has it
+  template <class Index>
+  KOKKOS_FUNCTION PairOfRuns(CrossingSegment<Index> const& segment, std::int64_t unit, std::int64_t own, int pass) {
+    std::int64_t const first = segment.begin / unit;
+    std::int64_t const run = std::int64_t{1} << pass;
+    std::int64_t const pair = first + ((own - first) >> (pass + 1) << (pass + 1));
+    begin = Kokkos::clamp<std::int64_t>(pair * unit, segment.begin, segment.end);
+    middle = Kokkos::clamp<std::int64_t>((pair + run) * unit, segment.begin, segment.end);
+    end = Kokkos::clamp<std::int64_t>((pair + 2 * run) * unit, segment.begin, segment.end);
+  }
 };
 
 template <ExecutionSpace Exec, class Key, class Value, class Tuning>
@@ -74,9 +106,9 @@ struct SortSegmentsKernels {
   static constexpr int chunk = Tuning::chunk;
   static constexpr int tile = chunk * Tuning::chunks;
   static constexpr bool has_values = value_bytes<Value> > 0;
-  static_assert(tile <= 65536, "Tessera: the places of a tile have 16 bits");
+  static_assert(tile < 65536, "Tessera: the places of a tile have 16 bits");
 
-  /// A key in scratch. `place`: where it was in the tile; `segment`: where its segment begins in the tile.
+  /// A key in scratch. `place`: where it was in the tile; `segment`: the number of its segment in the chunk.
   struct Item {
     Key key;
     std::uint16_t place;
@@ -84,6 +116,9 @@ struct SortSegmentsKernels {
   };
   using Scratch = ScratchView<Item*, Exec>;
   using Splits = ScratchView<std::int64_t*, Exec>;
+  using OfTiles = CrossingSegment<std::int64_t>;
+  using OfChunks = CrossingSegment<std::uint16_t>;
+  using Borders = ScratchView<OfChunks*, Exec>;
 
   /// Segments come in their order, and keys in order within them.
   struct Before {
@@ -103,14 +138,16 @@ struct SortSegmentsKernels {
   Value const* values;
   std::int64_t const* offsets;
   Arrays result;
-  Arrays spare;               // null if there are no passes
-  CrossingSegment* crossing;  // of the border before each tile, and of the end
-  std::int64_t* first;        // the segment of each tile's first key
+  Arrays spare;         // null if there are no passes
+  OfTiles* crossing;    // of the border before each tile, and of the end
+  std::int64_t* first;  // the segment of each tile's first key
   std::int64_t n;
   std::int64_t rows;
   int pass;
 
-  [[nodiscard]] static std::size_t scratch_bytes() { return 2 * Scratch::shmem_size(tile) + Splits::shmem_size(2); }
+  [[nodiscard]] static std::size_t scratch_bytes() {
+    return 2 * Scratch::shmem_size(tile) + Kokkos::max(Borders::shmem_size(Tuning::chunks + 1), Splits::shmem_size(2));
+  }
 
   /// Finds the segment of a tile's first key, and whether it begins before the tile.
   KOKKOS_FUNCTION void operator()(BordersTag, std::size_t t) const {
@@ -118,31 +155,42 @@ struct SortSegmentsKernels {
     std::int64_t const row = border < n ? segment_of(border, 0, rows - 1) : rows - 1;
     first[t] = row;
     bool const crosses = border < n && offsets[row] < border;
-    crossing[t] = crosses ? CrossingSegment{offsets[row], offsets[row + 1]} : CrossingSegment{0, 0};
+    crossing[t] = crosses ? OfTiles{offsets[row], offsets[row + 1]} : OfTiles{0, 0};
   }
 
   /// Sorts a tile by segment and key.
   KOKKOS_FUNCTION void operator()(TilesTag, Member const& team) const {
     Scratch const a(team.team_scratch(0), tile);
     Scratch const b(team.team_scratch(0), tile);
+    Borders const borders(team.team_scratch(0), Tuning::chunks + 1);
     int const t = team.league_rank();
     std::int64_t const begin = static_cast<std::int64_t>(t) * tile;
     int const count = static_cast<int>(Kokkos::min<std::int64_t>(tile, n - begin));
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int i) {
-      std::int64_t const segment_begin = offsets[segment_of(begin + i, first[t], first[t + 1])] - begin;
-      a(i) = {keys[begin + i], static_cast<std::uint16_t>(i),
-              static_cast<std::uint16_t>(Kokkos::max<std::int64_t>(0, segment_begin))};
-    });
-    Scratch const sorted = team::merge_sort<chunk>(team, a, b, count, before);
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count),
+                         [&](int i) { a(i) = {keys[begin + i], static_cast<std::uint16_t>(i), 0}; });
+    team.team_barrier();
+    int const chunks = (count + chunk - 1) / chunk;
+    for (int c = team.team_rank(); c < chunks; c += team.team_size()) sort_chunk(a, b, borders, t, count, c);
+    team.team_barrier();
+    for (int in_tile = 0; (1 << in_tile) < chunks; ++in_tile) {
+      for (int c = team.team_rank(); c < chunks; c += team.team_size()) {
+        OfChunks const left = borders(c);
+        OfChunks const right = borders(c + 1);
+        if (left.passes(chunk) > in_tile) merge_chunk(a, b, left, c, in_tile);
+        // A segment that crosses both borders is both.
+        if (right.begin >= c * chunk && right.passes(chunk) > in_tile) merge_chunk(a, b, right, c, in_tile);
+      }
+      team.team_barrier();
+    }
 
     // Only the segments at both ends of the tile can cross its borders.
-    CrossingSegment const left = crossing[t];
-    CrossingSegment const right = crossing[t + 1];
+    OfTiles const left = crossing[t];
+    OfTiles const right = crossing[t + 1];
     // There is no spare array if, by `longest`, no segment crosses a border.
-    bool const left_to_spare = spare.keys != nullptr && passes_of(left) % 2 != 0;
-    bool const right_to_spare = spare.keys != nullptr && passes_of(right) % 2 != 0;
+    bool const left_to_spare = spare.keys != nullptr && left.passes(tile) % 2 != 0;
+    bool const right_to_spare = spare.keys != nullptr && right.passes(tile) % 2 != 0;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int i) {
-      Item const item = sorted(i);
+      Item const item = a(i);
       bool const in_left = begin + i < left.end;
       bool const in_right = begin + i >= right.begin && right.begin < right.end;
       Arrays const& to = (in_left && left_to_spare) || (in_right && right_to_spare) ? spare : result;
@@ -158,11 +206,11 @@ struct SortSegmentsKernels {
     Scratch const b(team.team_scratch(0), tile);
     Splits const splits(team.team_scratch(0), 2);
     std::int64_t const begin = static_cast<std::int64_t>(team.league_rank()) * tile;
-    CrossingSegment const left = crossing[team.league_rank()];
-    CrossingSegment const right = crossing[team.league_rank() + 1];
-    if (passes_of(left) > pass) merge(team, a, b, splits, left, begin);
+    OfTiles const left = crossing[team.league_rank()];
+    OfTiles const right = crossing[team.league_rank() + 1];
+    if (left.passes(tile) > pass) merge(team, a, b, splits, left, begin);
     // A segment that crosses both borders is both.
-    if (right.begin >= begin && passes_of(right) > pass) merge(team, a, b, splits, right, begin);
+    if (right.begin >= begin && right.passes(tile) > pass) merge(team, a, b, splits, right, begin);
   }
 
  private:
@@ -179,31 +227,79 @@ struct SortSegmentsKernels {
     return low;
   }
 
-  /// Returns the number of passes that join the runs of a segment: ceil(log2(tiles)).
-  [[nodiscard]] KOKKOS_FUNCTION static int passes_of(CrossingSegment const& segment) {
-    if (segment.begin >= segment.end) return 0;
-    std::int64_t const more = (segment.end - 1) / tile - segment.begin / tile;
-    int passes = 0;
-    while ((more >> passes) > 0) ++passes;
-    return passes;
+  /// Sorts chunk c of tile t by segment and key, from `a` to `a`, or to `b` if an odd number of passes follows. Notes
+  /// the segments that cross the borders of the chunk.
+  KOKKOS_FUNCTION void sort_chunk(Scratch const& a, Scratch const& b, Borders const& borders, int t, int count,
+                                  int c) const {
+    std::int64_t const tile_begin = static_cast<std::int64_t>(t) * tile;
+    int const begin = c * chunk;
+    int const end = Kokkos::min(begin + chunk, count);
+    std::int64_t row = segment_of(tile_begin + begin, first[t], first[t + 1]);
+    // What the tile has of a segment, if that lies on both sides of a border.
+    auto const across = [&](int border) {
+      auto const from = Kokkos::max<std::int64_t>(offsets[row] - tile_begin, 0);
+      auto const to = Kokkos::min<std::int64_t>(offsets[row + 1] - tile_begin, count);
+      return from < border && border < to ? OfChunks{static_cast<std::uint16_t>(from), static_cast<std::uint16_t>(to)}
+                                          : OfChunks{0, 0};
+    };
+    OfChunks const left = across(begin);
+    Item item[chunk];
+    int segment = 0;
+    TESSERA_UNROLL
+    for (int k = 0; k < chunk; ++k) {
+      if (begin + k < end) {
+        std::int64_t const i = tile_begin + begin + k;
+        if (offsets[row + 1] <= i) {
+          row = segment_of(i, row + 1, first[t + 1]);
+          ++segment;
+        }
+        item[k] = a(begin + k);
+        item[k].segment = static_cast<std::uint16_t>(segment);
+      }
+    }
+    OfChunks const right = across(end);
+    borders(c) = left;
+    if (end == count) borders(c + 1) = right;
+    collective::stable_sort_items(item, end - begin, before);
+    bool const left_to_b = left.passes(chunk) % 2 != 0;
+    bool const right_to_b = right.passes(chunk) % 2 != 0;
+    TESSERA_UNROLL
+    for (int k = 0; k < chunk; ++k) {
+      int const i = begin + k;
+      bool const in_left = i < left.end;
+      bool const in_right = i >= right.begin && right.begin < right.end;
+      if (i < end) ((in_left && left_to_b) || (in_right && right_to_b) ? b : a)(i) = item[k];
+    }
+  }
+
+  /// Makes what chunk c has of a segment in a pass within the tile.
+  KOKKOS_FUNCTION void merge_chunk(Scratch const& a, Scratch const& b, OfChunks const& segment, int c,
+                                   int in_tile) const {
+    bool const to_a = (segment.passes(chunk) - in_tile) % 2 != 0;
+    Scratch const& from = to_a ? b : a;
+    Scratch const& to = to_a ? a : b;
+    PairOfRuns const pair(segment, chunk, c, in_tile);
+    auto const begin = static_cast<int>(pair.begin);
+    auto const middle = static_cast<int>(pair.middle);
+    int const own = Kokkos::max<int>(c * chunk, segment.begin);
+    int const own_end = Kokkos::min<int>((c + 1) * chunk, segment.end);
+    collective::merge_items([&](int i) { return from(begin + i); }, middle - begin,
+                            [&](int i) { return from(middle + i); }, static_cast<int>(pair.end) - middle, own - begin,
+                            own_end - begin,
+                            [&](Item const& x, Item const& y) { return before.order.before(x.key, y.key); },
+                            [&](int i, Item const& taken) { to(begin + i) = taken; });
   }
 
   /// Makes what the tile at `tile_begin` has of a segment in this pass.
   KOKKOS_FUNCTION void merge(Member const& team, Scratch const& a, Scratch const& b, Splits const& splits,
-                             CrossingSegment const& segment, std::int64_t tile_begin) const {
-    bool const to_result = (passes_of(segment) - pass) % 2 != 0;
+                             OfTiles const& segment, std::int64_t tile_begin) const {
+    bool const to_result = (segment.passes(tile) - pass) % 2 != 0;
     Arrays const& from = to_result ? spare : result;
     Arrays const& to = to_result ? result : spare;
-    // Runs are whole tiles, counted from the segment's first one.
-    std::int64_t const first_tile = segment.begin / tile;
-    std::int64_t const pair = (tile_begin / tile - first_tile) >> (pass + 1) << (pass + 1);
-    auto const border = [&](std::int64_t tiles) {
-      return Kokkos::clamp((first_tile + tiles) * tile, segment.begin, segment.end);
-    };
-    std::int64_t const run = std::int64_t{1} << pass;
-    std::int64_t const pair_begin = border(pair);
-    std::int64_t const middle = border(pair + run);
-    std::int64_t const pair_end = border(pair + 2 * run);
+    PairOfRuns const pair(segment, tile, tile_begin / tile, pass);
+    std::int64_t const pair_begin = pair.begin;
+    std::int64_t const middle = pair.middle;
+    std::int64_t const pair_end = pair.end;
     std::int64_t const begin = Kokkos::max(tile_begin, segment.begin);
     std::int64_t const end = Kokkos::min(tile_begin + tile, segment.end);
     int const count = static_cast<int>(end - begin);
@@ -342,7 +438,7 @@ class SortSegments {
   int threads_;
   int tiles_;
   int passes_ = 0;
-  Kokkos::View<detail::CrossingSegment*, Memory> crossing_;
+  Kokkos::View<typename Kernels::OfTiles*, Memory> crossing_;
   Kokkos::View<std::int64_t*, Memory> first_;
   Kokkos::View<Key*, Memory> keys_;
   Kokkos::View<Value*, Memory> values_;
