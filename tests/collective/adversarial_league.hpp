@@ -3,6 +3,7 @@
 // they use only the Kokkos functions declared by then.
 
 #include <concepts>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,15 +28,23 @@ class LeagueMember {
  public:
   using Scratch = AdversarialSpace::scratch_memory_space;
 
+  /// \param watch called by each thread that arrives at a barrier, for what other teams could see by then
   LeagueMember(AdversarialTeam::Member const& member, int league_rank, void* scratch, int scratch_bytes,
-               int league_size = 1)
-      : member_(member), league_rank_(league_rank), league_size_(league_size), scratch_(scratch, scratch_bytes) {}
+               int league_size = 1, std::function<void()> const* watch = nullptr)
+      : member_(member),
+        league_rank_(league_rank),
+        league_size_(league_size),
+        scratch_(scratch, scratch_bytes),
+        watch_(watch) {}
 
   [[nodiscard]] KOKKOS_FUNCTION int league_rank() const { return league_rank_; }
   [[nodiscard]] KOKKOS_FUNCTION int league_size() const { return league_size_; }
   [[nodiscard]] KOKKOS_FUNCTION int team_rank() const { return member_.team_rank(); }
   [[nodiscard]] KOKKOS_FUNCTION int team_size() const { return member_.team_size(); }
-  KOKKOS_FUNCTION void team_barrier() const { member_.team_barrier(); }
+  KOKKOS_FUNCTION void team_barrier() const {
+    KOKKOS_IF_ON_HOST((if (watch_ != nullptr)(*watch_)();))
+    member_.team_barrier();
+  }
   [[nodiscard]] KOKKOS_FUNCTION Scratch const& team_scratch(int) const { return scratch_; }
 
  private:
@@ -43,6 +52,7 @@ class LeagueMember {
   int league_rank_;
   int league_size_;
   Scratch scratch_;
+  std::function<void()> const* watch_;
 };
 
 /// Runs a kernel that states its scratch size per team: `teams` teams of `threads` threads, one after another in the

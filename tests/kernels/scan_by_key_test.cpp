@@ -1,9 +1,10 @@
 // Scans by key: on every space, with the tiles as shipped and with tiles of a few elements; runs within a tile, across
-// many tiles, and of one element.
+// many tiles, and of one element. The kernel, also as a reduction by key, with teams in every order of their threads.
 
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,8 +12,12 @@
 
 #include <Kokkos_Core.hpp>
 
+// Must precede the kernels, which call the Kokkos functions that are declared by then.
+#include "adversarial_league.hpp"
+
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/core/type_list.hpp>
 #include <tessera/kernels/reduce_by_key.hpp>
 
@@ -101,6 +106,87 @@ TEST(ScanByKey, OfASingleCall) {
   kernels::scan_by_key(Exec(), keys, values, out);
   for (int i = 0; i < 6; ++i) EXPECT_EQ(out(i), expected[i]) << i;
   EXPECT_THROW(kernels::scan_by_key(Exec(), keys, values, values), std::invalid_argument);
+}
+
+// ---- The kernel, with teams in every order of their threads, one after another in one scratch.
+
+struct FourLanes {
+  static constexpr int lanes = 4;
+  static constexpr int pack = 2;
+  static constexpr int rows = 2;
+  static constexpr bool warps = false;
+  static constexpr int stores_in_flight = 2;
+  using Bounds = Kokkos::LaunchBounds<>;
+};
+
+template <bool scans>
+void expect_runs_in_any_order(std::size_t n, std::size_t longest, int threads) {
+  using Kernel = kernels::detail::RunsKernel<AdversarialSpace, std::int32_t, LastNonzero,
+                                             kernels::detail::ValuesOfArray<std::int32_t>, FourLanes, scans>;
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  std::vector<std::int32_t> keys(n);
+  std::vector<std::int32_t> values(n);
+  std::vector<std::int32_t> folds;  // so far, of each element
+  std::vector<std::int32_t> ends;   // of each run
+  std::vector<std::int32_t> keys_of_runs;
+  for (std::size_t i = 0; i < n; ++i) {
+    keys[i] = key_of(i, longest);
+    values[i] = value_of(i);
+    bool const is_head = i == 0 || keys[i] != keys[i - 1];
+    folds.push_back(is_head ? values[i] : LastNonzero{}(folds.back(), values[i]));
+    if (is_head) {
+      keys_of_runs.push_back(keys[i]);
+      ends.push_back(0);
+    }
+    ends.back() = folds.back();
+  }
+  std::size_t const tiles = tiles_of(n, static_cast<std::size_t>(threads) * Kernel::part);
+  AdversarialTeam team(threads);
+  for (Order const order : all_orders) {
+    std::vector<std::int32_t> unique_keys(n + 1, -7);
+    std::vector<std::int32_t> results(n + 1, -7);
+    std::vector<char> scratch(Kernel::scratch_bytes(threads) + 64, static_cast<char>(-1));
+    std::int64_t count = -1;
+    kernels::LookBackWorkspace<Exec, kernels::RunState<std::int32_t>> look_back("look_back", tiles);
+    Kernel const kernel{{{}},
+                        keys.data(),
+                        {values.data()},
+                        unique_keys.data(),
+                        results.data(),
+                        &count,
+                        n,
+                        tiles,
+                        0,
+                        look_back.next_launch(Exec())};
+    auto const error = team.run(order, 1, [&](AdversarialTeam::Member const& member) {
+      for (std::size_t rank = 0; rank < tiles; ++rank) {
+        kernel(LeagueMember(member, static_cast<int>(rank), scratch.data(), static_cast<int>(scratch.size())));
+      }
+    });
+    std::string const about = std::to_string(n) + " elements, runs up to " + std::to_string(longest) + ", " +
+                              std::to_string(threads) + " threads, " + name_of(order);
+    ASSERT_EQ(error.value_or(""), "") << about;
+    std::vector<std::int32_t> expected = scans ? folds : ends;
+    expected.resize(n + 1, -7);  // nothing behind the results
+    ASSERT_EQ(results, expected) << about;
+    if (scans) continue;
+    ASSERT_EQ(count, static_cast<std::int64_t>(ends.size())) << about;
+    expected = keys_of_runs;
+    expected.resize(n + 1, -7);
+    ASSERT_EQ(unique_keys, expected) << about;
+  }
+}
+
+TEST(RunsKernel, InOneScratchInAnyOrder) {
+  for (int const threads : {1, 2, 3, 5}) {
+    std::size_t const tile = static_cast<std::size_t>(threads) * 16;
+    for (std::size_t const longest : {1, 3, 40, 1000000}) {
+      for (std::size_t const n : {std::size_t{1}, tile - 1, tile, tile + 1, 5 * tile + 7}) {
+        expect_runs_in_any_order<true>(n, longest, threads);
+        expect_runs_in_any_order<false>(n, longest, threads);
+      }
+    }
+  }
 }
 
 }  // namespace

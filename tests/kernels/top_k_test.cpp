@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -167,8 +168,18 @@ class WorstSelectOrders {
       std::string const about = std::to_string(rows_) + " x " + std::to_string(n_) + ", k = " + std::to_string(k) +
                                 ", " + std::to_string(parts_.chunks.count) + " chunks, " + name_of(order);
       for (int digit = 0; digit < digits; digit += at_once) {
+        // Other teams see the counts of all elements of a team that is finished. (Digits behind the first one count
+        // fewer. The last team clears both.)
+        auto const watch = [&] {
+          for (std::size_t row = 0; digit == 0 && row < rows_; ++row) {
+            auto const first = totals.begin() + static_cast<std::ptrdiff_t>(row * 256);
+            std::int64_t const seen = std::accumulate(first, first + 256, std::int64_t{0});
+            std::size_t const ended = finished[row] == 0 ? 0 : parts_.chunks.end(static_cast<int>(finished[row]) - 1);
+            EXPECT_GE(seen, static_cast<std::int64_t>(ended)) << about;
+          }
+        };
         run(order, Find::scratch_bytes(),
-            Find{elements, wanted, digit, digit + at_once, totals.data(), finished.data()});
+            Find{elements, wanted, digit, digit + at_once, totals.data(), finished.data()}, watch);
         ASSERT_EQ(finished, std::vector<std::uint32_t>(rows_)) << about;
         ASSERT_EQ(totals, std::vector<std::int64_t>(rows_ * 256)) << about;
       }
@@ -202,7 +213,7 @@ class WorstSelectOrders {
 
  private:
   template <class Kernel>
-  void run(Order order, std::size_t bytes, Kernel const& kernel) {
+  void run(Order order, std::size_t bytes, Kernel const& kernel, std::function<void()> const& watch = [] {}) {
     bytes = tiles_of(bytes, 16) * 16 + 16;
     GuardedArray<char> memory(bytes);
     char* const scratch = order == Order::descending ? memory.first(bytes) : memory.last(bytes);
@@ -210,7 +221,7 @@ class WorstSelectOrders {
     int const league = static_cast<int>(rows_) * parts_.chunks.count;
     auto const error = team_.run(order, 1, [&](AdversarialTeam::Member const& member) {
       for (int rank = 0; rank < league; ++rank) {
-        kernel(LeagueMember(member, rank, scratch, static_cast<int>(bytes), league));
+        kernel(LeagueMember(member, rank, scratch, static_cast<int>(bytes), league, &watch));
       }
     });
     EXPECT_EQ(error.value_or(""), "");
