@@ -54,6 +54,63 @@ void conv1d(Array const& x, Array const& weight, Array const& out);
 void scaled_dot_product_attention(Array const& query, Array const& key, Array const& value, double scale,
                                   Array const& out);
 
+// For tessera.torch (operations.cpp): each result has memory of its own.
+
+/// Like cumulative_sum, for each row of the last dimension.
+void cumulative_sum_rows(Array const& x, Array const& out);
+
+/// The gradients of layer_norm, given that of its result.
+void layer_norm_backward(Array const& x, Array const& weight, Array const& grad, double eps, Array const& dx,
+                         Array const& dweight, Array const& dbias);
+
+/// The parameters of a layer normalisation and a product: gamma, beta [hidden], weight [outputs, hidden].
+struct LayerParameters {
+  Array gamma;
+  Array beta;
+  Array weight;
+  double eps;
+};
+
+/// out [rows, outputs] = layer_norm(x [rows, hidden]) weight^T + bias [outputs]
+void layernorm_linear(Array const& x, LayerParameters const& layer, Array const& bias, Array const& out);
+
+/// Where the gradients of layernorm_linear go.
+struct LayerGradients {
+  Array x;
+  Array gamma;
+  Array beta;
+  Array weight;
+  Array bias;
+};
+
+/// The gradients of layernorm_linear, given that of its result.
+void layernorm_linear_backward(Array const& x, LayerParameters const& layer, Array const& grad,
+                               LayerGradients const& to);
+
+/// A batch of attentions with as many keys as queries. Arrays are [sequences, tokens, dim].
+struct Batch {
+  std::size_t sequences;
+  std::size_t tokens;
+  std::size_t dim;
+  bool causal;  ///< a query sees the keys up to its own place
+  double scale;
+};
+
+/// scaled_dot_product_attention of each sequence.
+void batched_attention(Array const& query, Array const& key, Array const& value, Batch const& batch, Array const& out);
+
+/// Arguments and result of a batched_attention.
+struct AttentionForward {
+  Array query;
+  Array key;
+  Array value;
+  Array out;
+};
+
+/// The gradients of batched_attention, given that of its result.
+void batched_attention_backward(AttentionForward const& of, Batch const& batch, Array const& grad, Array const& dquery,
+                                Array const& dkey, Array const& dvalue);
+
 /// Returns the dtypes that this build has kernels for.
 [[nodiscard]] std::vector<DType> built_dtypes();
 

@@ -14,6 +14,7 @@
 
 #include "arguments.hpp"
 #include "kernels.hpp"
+#include "operations.hpp"
 #include "variants.hpp"
 
 namespace nb = nanobind;
@@ -432,6 +433,7 @@ NB_MODULE(_tessera, module) {
     finish();
     unfinished().clear();
   });
+  add_operations(module);
   nb::list dtypes;
   for (DType const dtype : built_dtypes()) dtypes.append(numpy_name(dtype));
   module.attr("dtypes") = nb::tuple(dtypes);
