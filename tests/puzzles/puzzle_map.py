@@ -15,6 +15,7 @@ Checks:
   variants and inputs.
 - The table of planted mistakes has P9 and P10 of the later edition, and each program of tests/bugs. A program has at
   most 60 lines of code.
+- The table of Python scripts has P15 to P20, and each script p*.py of common/python/examples.
 - The last table has each mini-app of --list once, with the puzzles of the first tables, except the later edition's.
 - No input `puzzle_*` is left out.
 - The table of mini-apps in README.md agrees with --list and with the last table.
@@ -33,6 +34,9 @@ import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 BUGS = "Finding a bug"  # a table of programs that are no mini-apps
+PYTHON = "From Python"  # a table of scripts
+EXAMPLES = "common/python/examples"
+OPERATIONS = [f"P{number}" for number in range(15, 21)]  # the puzzles that register an operation
 FIGURES = "Beside the libraries"  # a table that readme_tables.py writes and holds against its reports
 PUZZLES = [f"P{number}" for number in range(1, 25)]
 HEADERS_OF_LESSONS = "detail/launch/(team_shape|row_tiles|chunks)"  # the most that a lesson takes from kernels/
@@ -161,6 +165,30 @@ def complaints_of_bugs(rows, root):
     return complaints
 
 
+def complaints_of_examples(rows, root):
+    """What is wrong with the table of Python scripts."""
+    complaints, named, puzzles = [], [], []
+    for cells in rows:
+        place = f"{PYTHON}, {cells[0]}"
+        if len(cells) != 4:
+            complaints.append(f"{place}: {len(cells)} cells, not 4")
+            continue
+        puzzle = re.split(r"[ ,]", cells[0])[0]
+        puzzles.append(puzzle)
+        name = cells[2].strip("`")
+        named.append(name)
+        if not name.startswith(puzzle.lower() + "_"):
+            complaints.append(f"{place}: {name} is named after another puzzle")
+        if cells[3].strip("`") != f"./run python {EXAMPLES}/{name}":
+            complaints.append(f"{place}: the command runs another script than the row's")
+    there = {os.path.basename(path) for path in glob.glob(os.path.join(root, EXAMPLES, "p[0-9]*.py"))}
+    complaints += [f"{PYTHON}: there is no {EXAMPLES}/{name}" for name in named if name not in there]
+    complaints += [f"{PYTHON}: {name} is no row's" for name in sorted(there - set(named))]
+    if sorted(puzzles) != OPERATIONS:
+        complaints.append(f"{PYTHON}: the puzzles are {', '.join(puzzles) or 'none'}, not P15 to P20")
+    return complaints
+
+
 def puzzle_inputs(root):
     """Those that are a puzzle's, as `mini-app/name.h5`; without those that are another one in double or int32."""
     found = []
@@ -176,12 +204,15 @@ def puzzle_inputs(root):
 def check(text, apps, root=ROOT):
     """(complaints, commands) of the page."""
     complaints, commands, of_app, second, named = complaints_of_lessons(apps, root), [], {}, {}, set()
-    taught, bugs = set(), []
+    taught, bugs, examples = set(), [], []
     for heading, rows in tables(text):
         if heading == FIGURES:
             continue
         if heading == BUGS:
             bugs = rows
+            continue
+        if heading == PYTHON:
+            examples = rows
             continue
         if heading == "Mini-apps":
             for cells in rows:
@@ -231,6 +262,8 @@ def check(text, apps, root=ROOT):
             commands.append(command)
     if bugs or os.path.exists(os.path.join(root, "tests", "bugs")):
         complaints += complaints_of_bugs(bugs, root)
+    if examples or os.path.exists(os.path.join(root, EXAMPLES)):
+        complaints += complaints_of_examples(examples, root)
     complaints += [f"inputs/{name} is no row's" for name in puzzle_inputs(root) if name not in named]
     there = {puzzle for puzzles in of_app.values() for puzzle in puzzles}
     complaints += [f"{puzzle} has no row" for puzzle in [*PUZZLES, "scans"] if puzzle not in there]

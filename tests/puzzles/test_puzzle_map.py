@@ -116,6 +116,31 @@ class Map(unittest.TestCase):
             file.write("f();\n")
         self.expect("has 61 lines of code", "## Mini-apps", table)
 
+    def test_python_scripts(self):
+        folder = os.path.join(self.root, puzzle_map.EXAMPLES)
+        os.makedirs(folder)
+        names = [f"p{number}_name.py" for number in range(15, 21)]
+        for name in [*names, "train.py"]:
+            with open(os.path.join(folder, name), "w", encoding="utf-8"):
+                pass
+        rows = [
+            f"| {name[:3].upper()} Name | NumPy | `{name}` | `./run python {puzzle_map.EXAMPLES}/{name}` |"
+            for name in names
+        ]
+        head = "## From Python\n\n| puzzle | arrays | script | command |\n|---|---|---|---|\n"
+        table = head + "\n".join(rows) + "\n\n## Mini-apps"
+        self.assertEqual(self.complaints("## Mini-apps", table), [])
+        self.expect("the puzzles are none")
+        for old, new, complaint in (
+            (rows[0] + "\n", "", "p15_name.py is no row's"),
+            (rows[0] + "\n", "", "the puzzles are P16, P17, P18, P19, P20, not"),
+            ("examples/p16_name.py", "examples/p17_name.py", "runs another script"),
+            ("p18_name.py", "p18_other.py", "there is no common/python/examples/p18_other.py"),
+            ("`p19_name.py`", "`p20_name.py`", "is named after another puzzle"),
+            ("| P20 Name ", "", "3 cells, not 4"),
+        ):
+            self.expect(complaint, "## Mini-apps", table.replace(old, new))
+
     def test_names_that_do_not_exist(self):
         self.expect(
             "P24, more: zip has no variant tilde", "| `tiled` | `two` | `./run zip", "| `tilde` | `two` | `./run zip"
