@@ -31,14 +31,22 @@ author = "The Tessera developers"
 copyright = author
 version = release = re.search(r"VERSION ([0-9.]+)", PROJECT)[1]
 
-extensions = ["myst_parser", "sphinx_copybutton"]
+extensions = ["myst_nb", "sphinx_copybutton"]
 root_doc = "index"
-source_suffix = {".md": "markdown"}
+source_suffix = {".md": "myst-nb"}
 nitpicky = True
 
 # No mathematics: it would be drawn by a script from another site.
 myst_enable_extensions = ["html_image", "deflist"]
 myst_heading_anchors = 6
+
+# The notebook is executed with the module of a build directory, if one is named; its prose is a page in any case.
+python_build = os.environ.get("TESSERA_PYTHON_BUILD")
+nb_execution_mode = "force" if python_build else "off"
+nb_execution_show_tb = True
+nb_execution_timeout = 120
+if python_build:
+    os.environ["PYTHONPATH"] = os.path.join(python_build, "python")
 
 html_theme = "furo"
 html_title = f"Tessera {version}"

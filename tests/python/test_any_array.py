@@ -18,7 +18,8 @@ except ImportError as error:
 
 FLOATS = [dtype for dtype in ("float32", "float64") if dtype in tessera.dtypes]
 NUMBERS = FLOATS + [dtype for dtype in ("int32",) if dtype in tessera.dtypes]
-OTHERS = ["bool", "int8", "uint8", "int16", "uint32", "int64", "uint64", "float16", ">f4", ">i4", "complex64", "S3", "M8[s]"]
+OTHERS = ["bool", "int8", "uint8", "int16", "uint32", "int64", "uint64", "float16", "complex64", "S3", "M8[s]"]
+OTHERS += [">f4", ">i4"]  # other byte orders
 
 anything = settings(
     max_examples=100, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)

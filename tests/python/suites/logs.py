@@ -14,9 +14,9 @@ def versions(**others):
 
 
 def write(path, suite, tests, **more):
-    """Writes a log and prints a summary. Each test is a dict with a name, an outcome (passed, failed, skipped) and more.
-    No times and no paths: the log of a second run is the same. Returns the exit code: 1 if a test failed, or none ran.
-    """
+    """Writes a log and prints a summary. Each test is a dict with its name, its outcome (passed, failed or skipped) and
+    more, without times and paths: the log of a second run is the same. Returns the exit code: 1 if a test failed or
+    none passed."""
     counts = collections.Counter(test["outcome"] for test in tests)
     document = {"suite": suite, **more, "dtypes": list(tessera.dtypes)}
     document["summary"] = {outcome: counts[outcome] for outcome in ("passed", "failed", "skipped")}

@@ -4,8 +4,9 @@
     opinfo.py [--log FILE]
 
 The samples are those of torch.testing._internal.common_methods_invocations. Tessera's functions take one vector or
-matrix, contiguous: a function here moves dimensions, copies, and calls Tessera once per vector, matrix or channel. What
-cannot be said in these words is skipped, with a reason. Tolerances are those of torch.testing.assert_close, unless TOLERANCES has others.
+matrix, contiguous: a function here moves dimensions, copies, and calls Tessera once per vector, matrix or channel. A
+sample that Tessera cannot compute is skipped, with a reason. Tolerances are those of torch.testing.assert_close, unless
+TOLERANCES has others.
 
 Exit code: 0 all passed, 1 one failed.
 """

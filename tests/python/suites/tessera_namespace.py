@@ -130,7 +130,7 @@ def matrix_transpose(x, /):
 
 def sort(x, /, *, axis=-1, descending=False, stable=True):
     if not taken(x):
-        return numpy.take_along_axis(x, backward_places(x, axis), axis) if descending else numpy.sort(x, axis=axis, stable=stable)
+        return numpy.take_along_axis(x, argsort_of_numpy(x, axis, descending), axis)
 
     def function(vector, out):
         tessera.sort(vector, descending=descending, out=out)
@@ -140,7 +140,7 @@ def sort(x, /, *, axis=-1, descending=False, stable=True):
 
 def argsort(x, /, *, axis=-1, descending=False, stable=True):
     if not taken(x):
-        return backward_places(x, axis) if descending else numpy.argsort(x, axis=axis, stable=stable)
+        return argsort_of_numpy(x, axis, descending)
 
     def function(vector, out):
         tessera.argsort(vector, descending=descending, out=out)
@@ -148,8 +148,10 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True):
     return each_vector(function, x, axis, numpy.int64)
 
 
-def backward_places(x, axis):
-    """NumPy's stable places in descending order, which its argsort does not have."""
+def argsort_of_numpy(x, axis, descending):
+    """NumPy's stable places, also in descending order, which its argsort does not have."""
+    if not descending:
+        return numpy.argsort(x, axis=axis, stable=True)
     last = x.shape[axis] - 1
     return numpy.flip(last - numpy.argsort(numpy.flip(x, axis), axis=axis, stable=True), axis)
 
