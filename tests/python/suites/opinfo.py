@@ -45,8 +45,17 @@ def each_row(function, x, dim, dtype=None):
     return back(out, x, dim)
 
 
+def converted(x, dtype):
+    """x in the dtype that the caller asks for."""
+    if dtype is None:
+        return x
+    if str(dtype)[6:] not in tessera.dtypes:
+        raise Skip(f"no {str(dtype)[6:]} in this build")
+    return x.to(dtype)
+
+
 def softmax(x, dim, dtype=None):
-    x = x if dtype is None else x.to(dtype)
+    x = converted(x, dtype)
     if x.dim() == 2 and dim == 0 and x.is_contiguous():
         return tessera.softmax(x, axis=0)
     return back(tessera.softmax(rows_of(x, dim)), x, dim)
@@ -61,7 +70,7 @@ def layer_norm(x, shape, weight=None, bias=None, eps=1e-5):
 
 
 def cumsum(x, dim, dtype=None):
-    wide = x if dtype is None else x.to(dtype)
+    wide = converted(x, dtype)
     return each_row(lambda row, out: tessera.cumulative_sum(row, dtype=wide.dtype, out=out), wide, dim)
 
 
