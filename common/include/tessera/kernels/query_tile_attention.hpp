@@ -44,7 +44,7 @@ namespace tessera::kernels {
 /// Sizes of the teams and tiles of QueryTileAttention.
 template <ExecutionSpace Exec, class T>
 struct QueryTileTuning {
-  static constexpr int lanes = 16;            ///< per thread
+  static constexpr int lanes = 16;            ///< per thread; a multiple of 8, because rows of a tile are permuted
   static constexpr int rows = 8;              ///< queries per thread
   static constexpr int tile_bytes = 1 << 14;  ///< of a tile of keys, of values, or of a whole team's queries
   /// True: a team is as large as its tile of queries requires, with launch bounds. False: as large as the caller
@@ -72,7 +72,8 @@ struct QueryTile {
   static constexpr int keys_of_lane = keys / width;
   static constexpr int columns = Dim / width;  // of the sums, per lane
   static constexpr int packs = Dim / pack;     // per row
-  static_assert(packs % 8 == 0 && columns % pack == 0);
+  static_assert(packs % 8 == 0 && columns % pack == 0 && rows % pack == 0);
+  static_assert(width % 8 == 0);  // so that all rows that a lane reads, lane + width * i, have the same permutation
   /// Threads per tile of queries.
   static constexpr int whole_threads = std::max(1, tile_elements / Dim / rows);
   static constexpr int lanes_of_team = whole_threads * width;
@@ -211,13 +212,13 @@ struct QueryTile {
     });
   }
 
-  // Computes the scores of the thread's queries and the lane's keys, lane + 16 i; -infinity past the last key.
+  // Computes the scores of the thread's queries and the lane's keys, lane + width * i; -infinity past the last key.
   KOKKOS_FUNCTION void multiply(Lanes const& lanes, Pack const* queries, int swap, Pack const* tile, int count,
                                 Value<Scores>& score) const {
     lanes.each(
         [&](int lane, Scores& own) {
           Pack const* const key_rows = tile + lane * packs;
-          int const key_swap = lane & 7;  // the same for key lane + 16 i
+          int const key_swap = lane & 7;  // of all keys of this lane
           for (int p = 0; p < packs; ++p) {
             Pack key[keys_of_lane];
             for (int i = 0; i < keys_of_lane; ++i) key[i] = key_rows[i * width * packs + (p ^ key_swap)];
@@ -265,7 +266,7 @@ struct QueryTile {
     }
   }
 
-  // Adds the weighted values. Lane l has the sums of the packs that begin at columns (16 p + l) * pack.
+  // Adds the weighted values. Lane l has the sums of the packs that begin at columns (width * p + l) * pack.
   KOKKOS_FUNCTION static void add_values(Lanes const& lanes, Value<Scores> const& weight, Pack const* tile, T* weights,
                                          Value<Sums>& sums) {
     for (int i = 0; i < keys_of_lane; ++i) {
