@@ -89,8 +89,7 @@ struct Runs {
 struct ReduceByKey {
   static constexpr AppInfo info{.name = "reduce_by_key",
                                 .summary = "one fold, length or key per run of equal neighbouring keys",
-                                // Results come on top, as many as there are runs.
-                                .traffic = {.pattern = Traffic::Pattern::totals, .launches = 3, .word_bytes = 32}};
+                                .traffic = {.pattern = Traffic::Pattern::runs, .launches = 3}};
   using Parameters = reduce_by_key::Parameters;
 
   static constexpr std::array data = data_kinds;

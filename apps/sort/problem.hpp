@@ -74,7 +74,7 @@ struct Sort {
   using Parameters = sort::Parameters;
   static constexpr AppInfo info{.name = "sort",
                                 .summary = "keys in ascending or descending order, values with their keys; stable",
-                                .traffic = {.pattern = Traffic::Pattern::all_to_all, .launches = 13}};
+                                .traffic = {.pattern = Traffic::Pattern::sample_sort, .launches = 13}};
 
   static constexpr std::array data{DataKind::random, DataKind::adversarial};
   static constexpr bool more_integers = true;

@@ -42,6 +42,7 @@ TEST(Traffic, IsWhatARunOnTwoGpusCounted) {
         model::ModelCase c{.app = row["app"],
                            .work = {row["bytes"], row["flops"]},
                            .input = {},
+                           .input_dtypes = {},
                            .output = {},
                            .parameters = parameters,
                            .traffic = app.info.traffic,

@@ -8,7 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -69,6 +72,54 @@ namespace tessera::testing {
 }
 
 inline constexpr std::size_t rank_sizes[] = {0, 1, 2, 3, 5, 6, 7, 8, 64, 1000, 10007, 70001};
+
+/// What all ranks send.
+struct Sent {
+  double bytes;
+  double messages;
+};
+
+/// Returns what the row's second launch sends. Must be called by all ranks.
+[[nodiscard]] Sent sent_in_a_launch(Row const& row, Case& problem_case);
+
+/// Returns the blocks of all ranks, one behind the other. Must be called by all ranks.
+template <class T>
+[[nodiscard]] std::vector<T> joined_blocks(HostField const& own) {
+  std::string bytes(own.bytes(), ' ');
+  if (!bytes.empty()) std::memcpy(bytes.data(), own.data.get(), bytes.size());
+  std::string all;
+  for (std::string const& of_rank : world().all_gather(bytes)) all += of_rank;
+  std::vector<T> elements(all.size() / sizeof(T));
+  if (!all.empty()) std::memcpy(elements.data(), all.data(), all.size());
+  return elements;
+}
+
+/// The elements that ranks send to others, by their places in an array of n elements, in blocks.
+class Moved {
+ public:
+  explicit Moved(std::size_t n) : n_(n) {}
+
+  /// The element of rank `from` belongs to `place`.
+  void add(std::size_t from, std::size_t place) {
+    std::size_t const to = owner(place);
+    if (to == from) return;
+    ++elements_;
+    pairs_.insert({from, to});
+  }
+  [[nodiscard]] std::size_t owner(std::size_t place) const {
+    int rank = 0;
+    while (ranks::block_of(n_, world().count(), rank).end <= place) ++rank;
+    return static_cast<std::size_t>(rank);
+  }
+  [[nodiscard]] double elements() const { return static_cast<double>(elements_); }
+  /// Returns the number of pairs of ranks of which one sends to the other.
+  [[nodiscard]] double pairs() const { return static_cast<double>(pairs_.size()); }
+
+ private:
+  std::size_t n_;
+  std::size_t elements_ = 0;
+  std::set<std::pair<std::size_t, std::size_t>> pairs_;
+};
 
 /// Expects the row on ranks to send in a launch what the model of a study counts, with default parameters.
 void expect_traffic_of_model(App const& app);

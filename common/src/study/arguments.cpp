@@ -89,6 +89,7 @@ model::ModelCase model_case(App const& app, DType dtype, std::size_t size, Param
   c.work = footprint.work;
   c.output = footprint.output_shapes;
   c.input = app.input_shapes(size, c.parameters);
+  for (FieldSpec const& field : app.input_fields(dtype)) c.input_dtypes.push_back(field.dtype);
   c.traffic = app.info.traffic;
   if (app.output_split != nullptr) c.output_split = app.output_split(c.parameters);
   if (app.reach != nullptr) c.reach = app.reach(c.input, c.parameters);

@@ -97,6 +97,42 @@ void add_sum(Talk& talk, double count, double of_element, double p) {
   talk.bytes += 2 * std::ceil(count / p) * (p - 1) * of_element;
 }
 
+// Adds the traffic of a block of each rank to each other one. \tparam all bytes of all blocks, also a rank's own
+void add_all_to_all(Talk& talk, double all, double p) {
+  talk.words += p - 1;
+  talk.bytes += all * talk.share * (p - 1) / p;
+  talk.all_messages += p * (p - 1);
+  talk.all_bytes += all * (p - 1) / p;
+}
+
+// Adds the traffic of `bytes` from each rank to all others, as one message.
+void add_all_gather(Talk& talk, double bytes, double p) {
+  talk.words += rounds(p);
+  talk.bytes += bytes * (p - 1);
+  talk.all_messages += p * (p - 1);
+  talk.all_bytes += bytes * p * (p - 1);
+}
+
+// Adds the traffic of one result per run, which goes to the rank that owns its place: the first ranks own all places.
+// Runs are spread evenly over n elements.
+void add_runs(Talk& talk, double n, double runs, double of_result, double p) {
+  double const block = n / p;
+  double const each = runs / p;
+  double moved = 0;
+  double messages = 0;
+  for (double rank = 0; rank < p; ++rank) {
+    double const begin = rank * each;
+    double const end = begin + each;
+    double const kept = std::max(0.0, std::min(end, (rank + 1) * block) - std::max(begin, rank * block));
+    moved += each - kept;
+    messages += std::ceil(end / block) - std::floor(begin / block) - (kept > 0 ? 1 : 0);
+  }
+  talk.words += std::ceil(std::min(p, block / each));
+  talk.bytes += std::min(block, runs - each) * of_result;
+  talk.all_messages += messages;
+  talk.all_bytes += moved * of_result;
+}
+
 // Returns the grid of `ranks` ranks (down and across) with the least traffic.
 std::array<double, 2> grid_of(std::size_t ranks, double a, double b) {
   std::array<double, 2> best{1, static_cast<double>(ranks)};
@@ -126,6 +162,8 @@ std::string_view name_of(Pattern pattern) {
     case Pattern::queries: return "queries, partial results";
     case Pattern::panels: return "panels";
     case Pattern::all_to_all: return "all to all";
+    case Pattern::sample_sort: return "samples, all to all";
+    case Pattern::runs: return "results of runs";
     case Pattern::shift: return "most elements, to few ranks";
     case Pattern::table_rows: return "requested rows";
   }
@@ -258,13 +296,34 @@ std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
       talk.all_bytes = (across - 1) * a + (down - 1) * b;
       break;
     }
-    case Pattern::all_to_all: {
-      double all = 0;  // also the values that a sort moves with its keys
-      for (Shape const& field : c.input) all += elements(field) * of_element;
-      talk.words = p - 1;
-      talk.bytes = all * talk.share * (p - 1) / p;
-      talk.all_messages = p * (p - 1);
-      talk.all_bytes = all * (p - 1) / p;
+    case Pattern::all_to_all: add_all_to_all(talk, elements(c.input[0]) * of_element, p); break;
+    case Pattern::sample_sort: {
+      // Keys that all differ: each round of 32 samples per cut and rank leaves an eighth of a rank's keys, and the last
+      // one shows all that are left.
+      double const own = std::max(1.0, std::ceil(rows / p) / 32);
+      double const samples = (p - 1) * 32 * of_element;
+      for (double round = 0; round <= std::ceil(std::log2(own) / 3); ++round) {
+        talk.words += p - 1;
+        talk.bytes += samples * (p - 1);
+        talk.all_messages += p * (p - 1);
+        talk.all_bytes += samples * p * (p - 1);
+      }
+      for (std::size_t i = 0; i < c.input.size(); ++i) {  // keys, and values if there are any
+        double const width = i < c.input_dtypes.size() ? static_cast<double>(size_of(c.input_dtypes[i])) : of_element;
+        if (elements(c.input[i]) > 0) add_all_to_all(talk, elements(c.input[i]) * width, p);
+      }
+      break;
+    }
+    case Pattern::runs: {
+      auto const mean = static_cast<double>(std::get<std::int64_t>(c.parameters.at("mean")));
+      auto const mode = std::get<std::string>(c.parameters.at("mode"));
+      double const of_result = mode == "reduce" ? of_element : 4;
+      add_all_gather(talk, 16 + 2 * of_result, p);   // the first and the last run of each rank
+      for (double const bytes : {4.0, of_result}) {  // keys, and results
+        add_all_gather(talk, 8, p);
+        if (rows > 0) add_runs(talk, rows, mean == 0 ? 1 : rows / mean, bytes, p);
+        if (mode == "unique") break;
+      }
       break;
     }
     case Pattern::shift:

@@ -133,6 +133,29 @@ TEST(Model, one_segment_of_everything_is_exchanged_as_totals) {
   EXPECT_EQ(talk_of(c, 2)->by, "totals of all");
 }
 
+// 100 runs of 10 elements, on ranks that own 250 places: the first rank owns the places of all runs.
+TEST(Model, results_of_runs_go_to_the_first_rank) {
+  ModelCase c = dot(1000);
+  c.traffic = {.pattern = Traffic::Pattern::runs};
+  c.parameters = {{"mean", std::int64_t{10}}, {"mode", std::string("reduce")}};
+  Talk const talk = *talk_of(c, 4);
+  EXPECT_EQ(talk.all_messages, 3 * 12 + 2 * 3);
+  EXPECT_EQ(talk.all_bytes, 12 * (24 + 8 + 8) + 75 * 8);
+  c.parameters["mean"] = std::int64_t{1};  // each result stays
+  EXPECT_EQ(talk_of(c, 4)->all_bytes, 12 * (24 + 8 + 8));
+}
+
+// Of 2048 keys of a rank, 32 samples leave 256, then 32, which are all shown. Values move with their keys.
+TEST(Model, a_sample_sort_shows_samples_in_rounds) {
+  ModelCase c = dot(4096);
+  c.traffic = {.pattern = Traffic::Pattern::sample_sort};
+  c.input = {{4096}, {0}, {4096}};
+  c.input_dtypes = {DType::float32, DType::int32, DType::int64};
+  Talk const talk = *talk_of(c, 2);
+  EXPECT_EQ(talk.all_messages, 3 * 2 + 2 * 2);
+  EXPECT_EQ(talk.all_bytes, 3 * 2 * 32 * 4 + 4096 * (4 + 8) / 2);
+}
+
 TEST(Model, machines_are_read_from_reports) {
   auto const two = read_machines(data_folder + "nvidia-h200-x2/two-2p28-each.json");
   // The report adds up the roofs of two ranks; each rank has half.

@@ -94,18 +94,20 @@ struct VariantInfo {
 /// The data that a mini-app's variant `distributed` exchanges between ranks. study/model.hpp predicts the time from it.
 struct Traffic {
   enum class Pattern : std::uint8_t {
-    unknown,     ///< nothing is predicted
-    nothing,     ///< rows are independent
-    totals,      ///< one number per rank, to all ranks
-    merged,      ///< one number per rank, merged by the first, to all ranks
-    halo,        ///< rows of the next rank, as many as Problem::reach
-    segments,    ///< the parts of segments that lie on a neighbour
-    sums,        ///< sums over the ranks: outputs that every rank has whole, vectors as one array
-    queries,     ///< queries to the owners of keys, partial results back
-    panels,      ///< panels of two factors, over a grid
-    all_to_all,  ///< a block to each other rank
-    shift,       ///< two runs per rank, each to one or two ranks
-    table_rows,  ///< with `--table rows`: indices to the owners of a table's rows, rows back; else nothing
+    unknown,      ///< nothing is predicted
+    nothing,      ///< rows are independent
+    totals,       ///< one number per rank, to all ranks
+    merged,       ///< one number per rank, merged by the first, to all ranks
+    halo,         ///< rows of the next rank, as many as Problem::reach
+    segments,     ///< the parts of segments that lie on a neighbour
+    sums,         ///< sums over the ranks: outputs that every rank has whole, vectors as one array
+    queries,      ///< queries to the owners of keys, partial results back
+    panels,       ///< panels of two factors, over a grid
+    all_to_all,   ///< a block to each other rank
+    sample_sort,  ///< samples of sorted blocks to all ranks in some rounds, then a block to each other rank
+    runs,         ///< the ends of a rank's runs to all ranks, then a result per run to the ranks that own the places
+    shift,        ///< two runs per rank, each to one or two ranks
+    table_rows,   ///< with `--table rows`: indices to the owners of a table's rows, rows back; else nothing
   };
   Pattern pattern = Pattern::unknown;
   int launches = 1;            ///< of kernels, per rank on a GPU

@@ -56,6 +56,7 @@ struct ModelCase {
   DType dtype = DType::float32;
   Work work;  ///< of all ranks together
   std::vector<Shape> input;
+  std::vector<DType> input_dtypes = {};  ///< empty: all as dtype
   std::vector<Shape> output;
   ParameterMap parameters;
   Traffic traffic;
