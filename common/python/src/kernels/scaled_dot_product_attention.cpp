@@ -1,5 +1,4 @@
 #include <tessera/kernels/attention.hpp>
-#include <tessera/kernels/multi_head_attention.hpp>
 
 #include "../kernels.hpp"
 #include "../runtime.hpp"
@@ -24,20 +23,15 @@ void scaled_dot_product_attention(Array const& query, Array const& key, Array co
   std::size_t const queries = query.shape[query.shape.size() - 2];
   std::size_t const keys = key.shape[key.shape.size() - 2];
   std::size_t const dim = query.shape.back();
+  std::size_t const matrices = query.count() == 0 ? 0 : query.count() / (queries * dim);
+  if (matrices > 1 && queries == keys) {  // one launch: each matrix is a sequence with one head
+    batched_attention(query, key, value,
+                      {.sequences = matrices, .tokens = queries, .dim = dim, .causal = false, .scale = scale}, out);
+    return;
+  }
   with_type_of(query, Floats{}, [&]<class T>() {
     on_space_of(query, [&]<class Exec>(Exec const& exec) {
-      std::size_t const matrices = query.count() == 0 ? 0 : query.count() / (queries * dim);
       auto const factor = static_cast<T>(scale);
-      if (matrices > 1 && queries == keys) {
-        // One launch: each matrix is a sequence with one head.
-        using Heads = kernels::MultiHeadAttention<Exec, T>;
-        kernels::Heads const shape{.sequences = matrices, .tokens = queries, .heads = 1, .dim = dim, .causal = false};
-        auto& attend =
-            kept_from<Heads>(exec, {matrices, queries, dim}, [&] { return std::make_shared<Heads>(exec, shape); });
-        attend(exec, view_of<T const**, Exec>(query), view_of<T const**, Exec>(key), view_of<T const**, Exec>(value),
-               view_of<T**, Exec>(out), factor);
-        return;
-      }
       auto& attend = kept<kernels::Attention<Exec, T>>(exec, queries, keys, dim);
       for (std::size_t i = 0; i < matrices; ++i) {
         attend(exec, matrix_of<T const, Exec>(query, i), matrix_of<T const, Exec>(key, i),
