@@ -21,9 +21,9 @@
 
 namespace tessera::reduce_by_key {
 
-namespace {
-
 using collective::OperatorKind;
+
+// Not in an anonymous namespace: lambdas capture these, and g++ warns of that in units of joined files.
 
 // What is known of the elements of a run so far.
 template <class T>
@@ -76,8 +76,6 @@ struct PartRuns {
   bool all_exact = true;
   std::size_t longest = 0;
 };
-
-}  // namespace
 
 template <class T>
 std::vector<ExpectedField> ReduceByKey::reference(Input<T, Kokkos::HostSpace> const& input) {

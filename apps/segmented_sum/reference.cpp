@@ -22,7 +22,7 @@
 
 namespace tessera::segmented_sum {
 
-namespace {
+// Not in an anonymous namespace: lambdas capture them, and g++ warns of that in units of joined files.
 
 // What a part of the elements adds to a segment that begins before it or ends behind it.
 template <class T>
@@ -37,6 +37,8 @@ struct PartSums {
   double grid = std::numeric_limits<double>::infinity();
   bool all_exact = true;
 };
+
+namespace {
 
 template <class T>
 void store(ExpectedField& out, PartSums<T>& of_part, std::size_t row, verify::SumOracle<T> const& sum) {

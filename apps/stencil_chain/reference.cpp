@@ -27,12 +27,13 @@
 
 namespace tessera::stencil_chain {
 
-namespace {
-
+// Not in an anonymous namespace: a lambda captures it, and g++ warns of that in units of joined files.
 struct Mean {
   std::size_t reach;
   double factor;
 };
+
+namespace {
 
 // Replaces each element by the factor times the mean of its neighbours, as far as there are any.
 template <class Real>

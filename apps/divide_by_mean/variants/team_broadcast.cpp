@@ -33,7 +33,7 @@ struct TeamBroadcast {
           KOKKOS_LAMBDA(typename Teams::member_type const& team) {
             int const r = team.league_rank();
             auto const columns = Kokkos::TeamVectorRange(team, a.extent(1));
-            Mean<T> mean;
+            Mean<T> mean{};
             for (T scale = 1;; scale = collective::shrink<T>) {  // once more if the sum has overflowed
               T sum;
               Kokkos::parallel_reduce(columns, [&](std::size_t c, T& part) { part += a(r, c) * scale; }, sum);
