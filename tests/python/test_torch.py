@@ -174,12 +174,13 @@ class Values(unittest.TestCase):
 
     def test_padding_of_embedding(self):
         self.assertIn(1, INDICES)
-        gradients = []
-        for function in (ours.embedding, functional.embedding):
-            (weight,) = tensors((4, 3))
-            function(INDICES, weight, padding_idx=1).square().sum().backward()
-            gradients.append(weight.grad)
-        self.close(*gradients)
+        for padding_idx in (1, -3):  # the same row
+            gradients = []
+            for function in (ours.embedding, functional.embedding):
+                (weight,) = tensors((4, 3))
+                function(INDICES, weight, padding_idx=padding_idx).square().sum().backward()
+                gradients.append(weight.grad)
+            self.close(*gradients)
 
     def test_integers_of_embedding(self):
         weight = numbers(9, 4)
@@ -298,6 +299,8 @@ class Refusals(unittest.TestCase):
             ("256", lambda: attend(*[numbers(3, 300)] * 3)),
             ("weight has shape .2, 4, 3., not .2, 5, 3.", lambda: ours.conv1d(x, numbers(2, 4, 3))),
             ("weight has 7 taps", lambda: ours.conv1d(x, numbers(2, 5, 7))),
+            ("bias has shape .1., not .2.", lambda: ours.conv1d(x, numbers(2, 5, 3), numbers(1))),
+            ("padding_idx is 4 .weight has 4 rows", lambda: ours.embedding(INDICES, numbers(4, 3), padding_idx=4)),
         ):  # fmt: skip
             with self.subTest(message), self.assertRaisesRegex(ValueError, message):
                 call()

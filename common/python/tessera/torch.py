@@ -511,6 +511,8 @@ def conv1d(input, weight, bias=None, padding=0):
     is_one = input.dim() == 2
     out = torch.ops.tessera.conv1d(input.unsqueeze(0) if is_one else input, weight, padding)
     if bias is not None:
+        _require("conv1d", input=input, bias=bias)
+        _require_shape("bias", bias, weight.shape[:1], "weight has as many output channels")
         out = out + bias.unsqueeze(1)
     return out.squeeze(0) if is_one else out
 
@@ -570,8 +572,14 @@ def embedding(input, weight, padding_idx=None):
     """Returns the rows weight[input[i], :] for indices of any shape, int32 or int64. Like
     torch.nn.functional.embedding.
 
-    Row padding_idx gets no gradient. Raises IndexError if an index is no row.
+    Row padding_idx, which counts from the end if it is negative, gets no gradient. Raises IndexError if an index is no
+    row.
     """
+    if padding_idx is not None:
+        rows = weight.shape[0]
+        if not -rows <= padding_idx < rows:
+            raise ValueError(f"padding_idx is {padding_idx} (weight has {rows} rows); give one of them")
+        padding_idx %= rows
     return torch.ops.tessera.embedding(input, weight, padding_idx)
 
 
