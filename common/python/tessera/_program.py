@@ -114,7 +114,9 @@ def roof(dtype: str = "float32") -> types.SimpleNamespace:
     return run([app, "--variant", variants(app)[0], "--dtype", name, *least]).system.spaces
 
 
-def plot(reports, kind: str | None = None, **chosen: str) -> dict:
+def plot(
+    reports, kind: str | None = None, *, app: str = "", variant: str = "", space: str = "", dtype: str = ""
+) -> dict:
     """Draws a Report, or several that are compared, and returns the figures of matplotlib by name.
 
     kind: roofline, shares, energy, sizes, strong, weak or machines; several as "a,b". None: all that the reports allow.
@@ -123,7 +125,8 @@ def plot(reports, kind: str | None = None, **chosen: str) -> dict:
     """
     from ._plot import command, reports as files
 
-    options = [f"--{name}={value}" for name, value in {"kind": kind or "", **chosen}.items()]
+    chosen = {"kind": kind or "", "app": app, "variant": variant, "space": space, "dtype": dtype}
+    options = [f"--{name}={value}" for name, value in chosen.items()]
     with tempfile.TemporaryDirectory(prefix="tessera-") as folder:
         paths = []
         for number, report in enumerate([reports] if isinstance(reports, Report) else reports):
