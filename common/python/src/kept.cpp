@@ -42,11 +42,13 @@ void count_allocation(Kokkos::Tools::SpaceHandle const handle, char const* label
   allocated += static_cast<std::size_t>(size);
 }
 
+// An object whose wait throws is forgotten, too: later calls would fail on it again.
 void forget(std::size_t i) {
   Store& all = store();
-  all.objects[i]->wait();
-  all.bytes -= all.objects[i]->bytes;
+  std::unique_ptr<Kept> const one = std::move(all.objects[i]);
   all.objects.erase(all.objects.begin() + static_cast<std::ptrdiff_t>(i));
+  all.bytes -= one->bytes;
+  one->wait();
 }
 
 }  // namespace
