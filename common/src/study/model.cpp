@@ -321,7 +321,7 @@ std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
       add_all_gather(talk, 16 + 2 * of_result, p);   // the first and the last run of each rank
       for (double const bytes : {4.0, of_result}) {  // keys, and results
         add_all_gather(talk, 8, p);
-        if (rows > 0) add_runs(talk, rows, mean == 0 ? 1 : rows / mean, bytes, p);
+        if (rows > 0 && mean > 0) add_runs(talk, rows, rows / mean, bytes, p);  // 0: one run, which stays
         if (mode == "unique") break;
       }
       break;

@@ -141,8 +141,11 @@ TEST(Model, results_of_runs_go_to_the_first_rank) {
   Talk const talk = *talk_of(c, 4);
   EXPECT_EQ(talk.all_messages, 3 * 12 + 2 * 3);
   EXPECT_EQ(talk.all_bytes, 12 * (24 + 8 + 8) + 75 * 8);
-  c.parameters["mean"] = std::int64_t{1};  // each result stays
-  EXPECT_EQ(talk_of(c, 4)->all_bytes, 12 * (24 + 8 + 8));
+  for (std::int64_t const mean : {1, 0}) {  // each result stays; one run of all elements
+    c.parameters["mean"] = mean;
+    EXPECT_EQ(talk_of(c, 4)->all_messages, 3 * 12);
+    EXPECT_EQ(talk_of(c, 4)->all_bytes, 12 * (24 + 8 + 8));
+  }
 }
 
 // Of 2048 keys of a rank, 32 samples leave 256, then 32, which are all shown. Values move with their keys.
