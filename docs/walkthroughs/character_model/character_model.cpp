@@ -270,7 +270,7 @@ int run(std::vector<std::string> const& words) {
     Options const options = options_of(words);
     std::string const text = text_of(options.texts);
     return options.dtype == "float" ? train<float>(options, text) : train<double>(options, text);
-  } catch (UserError const& error) {
+  } catch (std::exception const& error) {  // also of the kernels and the file system
     std::fprintf(stderr, "character_model: %s\n", error.what());
     return 2;
   }
