@@ -300,6 +300,12 @@ void set_stream(Argument& argument, nb::handle stream) {
     throw std::invalid_argument("stream is given (" + argument.array.name +
                                 " is on the host, where a call waits for its result); leave it out");
   }
+  constexpr std::uintptr_t per_thread = 2;  // cudaStreamPerThread: one handle for a stream of each thread
+  if (address == per_thread) {
+    throw std::invalid_argument(
+        "stream is the default stream of each thread (workspaces are kept by stream, and threads would share one); "
+        "give a stream of your own");
+  }
   argument.array.stream = address;
 }
 
