@@ -8,7 +8,8 @@
 
 #include "block_memory.hpp"
 
-#include <tessera/kernels/product_form.hpp>  // gelu
+#include <tessera/kernels/multi_head_attention.hpp>  // Heads
+#include <tessera/kernels/product_form.hpp>          // gelu
 
 namespace tessera::transformer_block {
 

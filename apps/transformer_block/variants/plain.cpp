@@ -6,7 +6,6 @@
 
 #include "../plain_stages.hpp"
 
-#include <tessera/kernels/multi_head_attention.hpp>  // Heads
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::transformer_block {
@@ -36,8 +35,7 @@ struct Plain {
       this->multiply(exec, this->ln, in.wq, in.bq, this->q);
       this->multiply(exec, this->ln, in.wk, in.bk, this->k);
       this->multiply(exec, this->ln, in.wv, in.bv, this->v);
-      attend(exec, in.template attention<kernels::Heads>(), static_cast<T>(in.score_scale()), this->q, this->k, this->v,
-             this->mean);
+      attend(exec, in.template attention<kernels::Heads>(), T(in.score_scale()), this->q, this->k, this->v, this->mean);
       this->multiply(exec, this->mean, in.wo, in.bo, this->a, x);
       this->normalise(exec, this->a, in.gamma2, in.beta2, eps, this->ln);
       this->multiply(exec, this->ln, in.w1, in.b1, this->hidden);
