@@ -511,8 +511,8 @@ TEST_F(Parsing, advice_works) {
       for (text += "\n"; !text.empty(); text = text.substr(text.find('\n') + 1)) {
         tries.push_back(words_of(text.substr(0, text.find('\n'))));
       }
-    } else if (std::string const flag = between(advice, "write ", " alone");
-               !flag.empty() && advice.ends_with(" alone")) {
+    } else if (std::string const flag = between(advice, "write ", " without a value");
+               !flag.empty() && advice.ends_with(" without a value")) {
       tries.push_back({flag});
     } else if (std::string const meant = between(advice, "did you mean `", "`"); !meant.empty()) {
       std::string const typed = between(message, "`", "`");
