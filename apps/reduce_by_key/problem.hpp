@@ -23,7 +23,7 @@
 
 namespace tessera::reduce_by_key {
 
-/// What is written for a run, in addition to its key.
+/// The result that is written for a run, in addition to its key.
 enum class Mode : std::uint8_t {
   reduce,   ///< the fold of its values
   lengths,  ///< its length

@@ -3,7 +3,7 @@
 /// must be cut (cuts_on_ranks.hpp), an all-to-all gives each rank the keys of its places, one run from each rank, and
 /// log(ranks) passes merge them. The cuts are exact, so that every rank ends with its own block, whatever the keys are.
 ///
-/// Traffic: that of a sort, n to other ranks, and 2n per pass of merges. Memory: that of a sort, and one more block.
+/// Traffic: a local sort, n elements to other ranks, and 2n per merge pass. Memory: a local sort and one more block.
 ///
 /// Example, 2 ranks: 3 1 4 | 1 5 2 -> 1 3 4 | 1 2 5. The first rank keeps one key and gets two, 1, 1 2 -> 1 1 2; the
 /// second gets two and keeps one, 3 4, 5 -> 3 4 5.

@@ -1,7 +1,7 @@
 /// \file
 /// Merge sort, one thread per key. Pairs of sorted runs are merged: each key finds by binary search how many keys of
 /// the other run come before it, and so its place. A team sorts a tile in scratch in this way; after that each launch
-/// merges runs in memory. Of equal keys, those of the first run come first: it is stable.
+/// merges runs in memory. If keys are equal, the key of the first run comes first: it is stable.
 
 #include "../tile_plan.hpp"
 

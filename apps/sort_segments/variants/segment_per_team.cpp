@@ -1,7 +1,7 @@
 /// \file
 /// A team sorts one segment, by merges of runs of 1, 2, 4, ... keys. In the merged run, a key is at its place in its
-/// own run plus the number of keys of the other run that come before it. A binary search counts these. Of equal keys,
-/// those of the first run come first, so that the sort is stable. A short segment leaves most of the team idle.
+/// own run plus the number of keys of the other run that come before it. A binary search counts these. If
+/// keys are equal, the key of the first run comes first: the sort is stable. A short segment leaves most threads idle.
 
 #include "../pairs.hpp"
 

@@ -76,7 +76,7 @@ class Number {
   std::optional<Argument> argument_;
 };
 
-/// An array and a number, as a type stub says it.
+/// The type in signatures of functions that return an array and a number.
 using WithNumber = nb::typed<nb::tuple, nb::any, int>;
 
 /// The keyword `variant`.

@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// A linear layer, c = b w^T + bias for each row of b, and its gradients, given that of c:
+/// A linear layer, c = b w^T + bias for each row of b, and its gradients for a given gradient of c:
 ///
 ///     db = dc w     dw = dc^T b     dbias = the column sums of dc
 ///
-/// Products are those of gemm.hpp; the sums over rows add in a fixed order.
+/// The kernel of gemm.hpp computes the products; sums over rows add in a fixed order.
 ///
 /// Example: b = [1 2], w = [0 1; 2 3], bias = [10 20] -> c = [12 28].
 ///

@@ -235,7 +235,7 @@ struct SortSegmentsKernels {
     int const begin = c * chunk;
     int const end = Kokkos::min(begin + chunk, count);
     std::int64_t row = segment_of(tile_begin + begin, first[t], first[t + 1]);
-    // What the tile has of a segment, if that lies on both sides of a border.
+    // The part of a segment in this tile, if the segment lies on both sides of a border.
     auto const across = [&](int border) {
       auto const from = Kokkos::max<std::int64_t>(offsets[row] - tile_begin, 0);
       auto const to = Kokkos::min<std::int64_t>(offsets[row + 1] - tile_begin, count);
