@@ -14,8 +14,6 @@
 /// the tile become marks in scratch. A lane adds its pack up to each mark; ballots tell the lanes how far the sums of
 /// their left neighbours count. On a host each thread has a chunk, and adds one segment after the other.
 ///
-/// The constructor throws Skip on a GPU: on an H100, sums of segments that cross two chunks were wrong.
-///
 /// Traffic: elements and offsets are read once, sums are written once. In addition, two numbers per chunk.
 ///
 /// Example, 2 chunks: 3 1 4 1 5 9 2, offsets 0 2 2 6 7 -> path 3 1 | end 0 | end 1 | 4 1 and 5 9 | end 2 | 2 | end 3;
@@ -434,8 +432,6 @@ class SegmentedSum {
       throw Skip("a team of " + std::to_string(threads_) + " threads (it has at most " +
                  std::to_string(Tuning::most_lanes / Kernels::vector_length) + " here)");
     }
-    if (is_gpu<Exec>)
-      throw Skip("a GPU (sums across chunks were wrong on an H100; the corrected kernel has not yet run on one)");
     if (Tuning::tiles) require_scratch<Exec>(Kernels::scratch_bytes(threads_));
   }
 
