@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include <Kokkos_Core.hpp>
+
 #include <tessera/table/cache.hpp>
 #include <tessera/table/runtime.hpp>
 #include <tessera/table/untyped.hpp>
@@ -39,8 +41,20 @@ void read_part(FieldSource const& source, FieldSpec const& spec, Shape const& wh
   }
 }
 
-// An array without elements also has strides, which a View computes from its other extents.
-void check_strides(FieldSpec const& spec, Shape const& shape) {
+// True if Views of three dimensions have extents of 64 bits. Those of Kokkos 4 have 32, and drop the upper bits.
+bool has_wide_extents() {
+  constexpr std::size_t wide = std::size_t{1} << 32;
+  Kokkos::View<char***, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const view(nullptr, 0, wide, 1);
+  return view.extent(1) == wide;
+}
+
+// A View must hold the extents. An array without elements also has strides, which a View computes from its other
+// extents.
+void check_view(FieldSpec const& spec, Shape const& shape) {
+  if (shape.size() >= 3 && std::ranges::max(shape) > std::numeric_limits<std::uint32_t>::max() && !has_wide_extents()) {
+    throw UserError(std::string(spec.name) + " has the shape " + to_string(shape) +
+                    ", but this Kokkos allows extents below 2^32 in three dimensions; use smaller extents, or Kokkos 5");
+  }
   double stride = 1;
   bool empty = false;
   for (std::size_t const extent : shape) {
@@ -156,8 +170,8 @@ std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> c
 
 Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> const& input_shapes,
                        std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes) {
-  for (std::size_t i = 0; i < input.size(); ++i) check_strides(input[i], input_shapes.at(i));
-  for (std::size_t i = 0; i < output.size(); ++i) check_strides(output[i], output_shapes.at(i));
+  for (std::size_t i = 0; i < input.size(); ++i) check_view(input[i], input_shapes.at(i));
+  for (std::size_t i = 0; i < output.size(); ++i) check_view(output[i], output_shapes.at(i));
   Footprint result{.input_bytes = bytes_of(input, input_shapes), .output_bytes = bytes_of(output, output_shapes)};
   result.output_shapes = std::move(output_shapes);
   return result;
