@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import tracemalloc
+import types
 import weakref
 
 import numpy
@@ -77,6 +78,71 @@ class OnAGPU:
 
     def __dlpack_device__(self):
         return (2, 0)
+
+
+class LikeJax(Exporter):
+    """An array as JAX has them: DLPack does not say that it must not be written, and scalars may share memory."""
+
+    device = "cpu"
+    zero = numpy.zeros((), "float32")
+
+    def __array_namespace__(self):
+        return types.SimpleNamespace(empty=self.empty, float32="float32")
+
+    @classmethod
+    def empty(cls, shape, dtype, device):
+        return cls(cls.zero if shape == () else numpy.empty(shape, dtype))
+
+    def reshape(self, shape):
+        return LikeJax(self.array.reshape(shape).copy())
+
+
+LikeJax.__module__ = "jaxlib.like"
+
+
+class _Table(ctypes.Structure):
+    """DLPack's DLPackExchangeAPI."""
+
+    export = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_DLTensor))
+    stream = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("previous", ctypes.c_void_p),
+        ("managed", ctypes.c_void_p * 3),
+        ("export_tensor", export),
+        ("current_stream", stream),
+    ]
+
+
+class ByTable:
+    """An array that only the table of C functions of its type can export, as PyTorch's tensors are exported."""
+
+    exported = 0
+
+    def __init__(self, array, refused=False):
+        self.array, self.refused = array, refused
+        self.shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+        self.strides = (ctypes.c_int64 * array.ndim)(*(stride // array.itemsize for stride in array.strides))
+
+    def _fill(self, tensor):
+        if self.refused:
+            return -1  # without an exception: what follows must not depend on one
+        ByTable.exported += 1
+        # The bytes before the array are not part of it.
+        tensor[0].data, tensor[0].byte_offset = self.array.ctypes.data - 64, 64
+        tensor[0].device_type, tensor[0].device_id, tensor[0].ndim = 1, 0, self.array.ndim
+        tensor[0].code = {"i": 0, "u": 1, "f": 2}[self.array.dtype.kind]
+        tensor[0].bits, tensor[0].lanes = 8 * self.array.itemsize, 1
+        tensor[0].shape, tensor[0].strides = self.shape, self.strides
+        return 0
+
+    _functions = (_Table.export(lambda self, tensor: self._fill(tensor)), _Table.stream(lambda kind, device, stream: -1))
+    _table = _Table(1, 3, None, (ctypes.c_void_p * 3)(), *_functions)
+    _new = ctypes.pythonapi.PyCapsule_New
+    _new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    _name = b"dlpack_exchange_api"  # a capsule copies neither
+    __dlpack_c_exchange_api__ = _new(ctypes.addressof(_table), _name, None)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ set_tests_properties(python_tests PROPERTIES LABELS python TIMEOUT 600
 add_custom_target(python_planted)
 
 # tessera_plant_in_python(name source from to test): the module with `to` in place of `from`, which is once in
-# common/python/src/<source>, must fail this test of tests/python.
+# common/python/src/<source>, must fail this test of tests/python. Sources of the library of kernels hide those in it.
 function(tessera_plant_in_python name source from to test)
   set(original ${PROJECT_SOURCE_DIR}/common/python/src/${source})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${original})
@@ -36,8 +36,7 @@ tessera_plant_in_python(strides arguments.cpp
   "fits = fits && (array.shape[i] == 1 || stride(i) == expected);" ""
   test_arrays.Refusals.test_strides_of_matrices)
 tessera_plant_in_python(out arguments.cpp
-  "out.is_none() ? import(\"the new result\", make(like, dtype, shape), true) : import(\"out\", out, true)"
-  "import(\"the new result\", make(like, dtype, shape), true)"
+  "bool const is_new = out.is_none();" "bool const is_new = true;"
   test_arrays.NoCopies.test_out_is_written_and_returned)
 tessera_plant_in_python(freed_input arguments.cpp
   "return view->stride(i); });\n  argument.keep = view;\n" "return view->stride(i); });\n"
@@ -45,3 +44,21 @@ tessera_plant_in_python(freed_input arguments.cpp
 tessera_plant_in_python(gil module.cpp
   "nb::gil_scoped_release const released;" ""
   test_process.Threads.test_others_run_during_a_kernel)
+
+if(Kokkos_ENABLE_CUDA)
+  tessera_plant_in_python(cuda_producer arguments.cpp
+    "order_behind(stream.value_or(default_stream()), reinterpret_cast<std::uintptr_t>(other), array.device);" ""
+    test_cuda.Streams.test_input_from_another_stream)
+  tessera_plant_in_python(cuda_own_stream arguments.cpp
+    "  argument.array.stream = own;\n" ""
+    test_cuda.Streams.test_a_call_is_ordered_on_its_stream_and_does_not_wait)
+  tessera_plant_in_python(cuda_freed module.cpp
+    "own.arguments.push_back(*argument);" "(void)argument;"
+    test_cuda.Streams.test_arguments_live_until_the_stream_has_passed)
+  tessera_plant_in_python(cuda_address runtime.cpp
+    "return number;" "return stream;"
+    test_cuda.Kept.test_a_stream_with_the_address_of_another)
+  tessera_plant_in_python(cuda_not_ready runtime.cpp
+    "if (state == gpu::not_ready) (void)gpu::clear_error();" ""
+    test_cuda.Streams.test_many_calls_in_flight)
+endif()

@@ -26,6 +26,42 @@ namespace {
   return module == "builtins" ? name : module + "." + name;
 }
 
+/// DLPack's table of C functions of an array's type, as far as it is used here: dlpack.h, DLPackExchangeAPI.
+struct ExchangeTable {
+  std::uint32_t major;
+  std::uint32_t minor;
+  void* previous;
+  void* unused[3];  // managed tensors
+  int (*export_tensor)(void* object, nb::dlpack::dltensor* tensor);
+  int (*current_stream)(std::int32_t device_type, std::int32_t device, void** stream);
+};
+
+/// What is known of an array's type.
+struct Library {
+  ExchangeTable const* table = nullptr;  ///< nullptr: none of version 1
+  bool is_jax = false;
+};
+
+/// Returns what is known of the object's type. Python's lock guards what earlier calls have found.
+[[nodiscard]] Library library_of(nb::handle object) {
+  nb::handle const type = object.type();
+  static auto& known = *new std::vector<std::pair<nb::object, Library>>;  // Python may end first
+  for (auto const& [one, library] : known) {
+    if (one.is(type)) return library;
+  }
+  Library library;
+  library.is_jax = nb::cast<std::string>(nb::str(type.attr("__module__"))).starts_with("jax");
+  char const* const name = "dlpack_exchange_api";
+  nb::object const capsule = nb::getattr(type, "__dlpack_c_exchange_api__", nb::none());
+  if (PyCapsule_IsValid(capsule.ptr(), name) != 0) {
+    auto const* const table = static_cast<ExchangeTable const*>(PyCapsule_GetPointer(capsule.ptr(), name));
+    bool const is_whole = table->export_tensor != nullptr && table->current_stream != nullptr;
+    if (table->major == 1 && is_whole) library.table = table;
+  }
+  if (known.size() < 16) known.emplace_back(nb::borrow(type), library);
+  return library;
+}
+
 struct Kind {
   std::optional<DType> dtype;
   std::string name;
@@ -64,9 +100,9 @@ void set_dtype(Array& array, Kind const& kind) {
   array.dtype = *kind.dtype;
 }
 
-void set_place(Array& array, nb::ndarray<nb::ro> const& view) {
-  array.device = view.device_id();
-  switch (view.device_type()) {
+void set_place(Array& array, int type, int device) {
+  array.device = device;
+  switch (type) {
     case nb::device::cpu::value:
     case nb::device::cuda_host::value:
     case nb::device::rocm_host::value:
@@ -78,8 +114,7 @@ void set_place(Array& array, nb::ndarray<nb::ro> const& view) {
     case nb::device::rocm::value: array.memory = Memory::hip; return;
     default:
       throw std::invalid_argument(array.name + " is on a device of DLPack's type " +
-                                  std::to_string(view.device_type()) +
-                                  " (Tessera knows the host, CUDA and ROCm); copy it to the host");
+                                  std::to_string(type) + " (Tessera knows the host, CUDA and ROCm); copy it to the host");
   }
 }
 
@@ -146,24 +181,87 @@ void require_contiguous(Array const& array, Stride const& stride) {
   return true;
 }
 
-/// Reads what DLPack exports. Returns false if the object has no DLPack.
-[[nodiscard]] bool import_dlpack(Argument& argument, nb::handle object, bool writes) {
+[[nodiscard]] bool is_gpu(int device_type) {
+  return device_type == nb::device::cuda::value || device_type == nb::device::cuda_managed::value ||
+         device_type == nb::device::rocm::value;
+}
+
+/// Reads an array by the C functions of its library, PyTorch's for example, in a tenth of the time that __dlpack__
+/// takes. `stream`: of the call. Returns false if there are none, or if they refuse the object.
+[[nodiscard]] bool import_by_table(Argument& argument, nb::handle object, std::optional<std::uintptr_t> stream) {
+  ExchangeTable const* const table = library_of(object).table;
+  if (table == nullptr) return false;
+  nb::dlpack::dltensor tensor;
+  if (table->export_tensor(object.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  Array& array = argument.array;
+  array.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  array.shape.assign(tensor.shape, tensor.shape + tensor.ndim);
+  set_place(array, tensor.device.device_type, tensor.device.device_id);
+  set_dtype(array, kind_of(tensor.dtype));
+  if (tensor.strides != nullptr) require_contiguous(array, [&](std::size_t i) { return tensor.strides[i]; });
+  argument.is_writable = !library_of(object).is_jax;
+  if (!is_gpu(tensor.device.device_type)) return true;
+  void* other = nullptr;
+  if (table->current_stream(tensor.device.device_type, tensor.device.device_id, &other) != 0) throw nb::python_error();
+  order_behind(stream.value_or(default_stream()), reinterpret_cast<std::uintptr_t>(other), array.device);
+  return true;
+}
+
+/// Returns the capsule of an array on a GPU, which its library has ordered before the stream of the call; None for
+/// arrays elsewhere, and for what has no DLPack.
+[[nodiscard]] nb::object capsule_of(nb::handle object, std::optional<std::uintptr_t> stream) {
+  if (!nb::hasattr(object, "__dlpack_device__")) return nb::none();
+  int const type = nb::cast<int>(nb::object(object.attr("__dlpack_device__")())[0]);
+  if (!is_gpu(type)) return nb::none();
+  std::uintptr_t const own = stream.value_or(default_stream());
+  nb::int_ const number(own == 0 ? default_stream() : own);  // CUDA's default stream is 1 here
+  nb::object const method = object.attr("__dlpack__");
+#if NB_VERSION_MAJOR > 2 || NB_VERSION_MINOR >= 10  // others read no versions, in which read-only arrays say so
+  try {
+    return method(nb::arg("stream") = number, nb::arg("max_version") = nb::make_tuple(1, 0));
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+#endif
+  return method(nb::arg("stream") = number);
+}
+
+/// Reads what DLPack exports. Returns false if the object has no DLPack, or its library refuses.
+[[nodiscard]] bool import_dlpack(Argument& argument, nb::handle object, bool writes,
+                                 std::optional<std::uintptr_t> stream) {
+  if (import_by_table(argument, object, stream)) return true;
+  nb::object exported;
+  try {
+    exported = capsule_of(object, stream);
+  } catch (nb::python_error&) {
+    return false;
+  }
+  nb::handle const source = exported.is_none() ? object : exported;
   auto const view = std::make_shared<nb::ndarray<nb::ro>>();
   nb::ndarray<> writable;
-  if (writes && nb::try_cast(object, writable)) {
+  if (writes && nb::try_cast(source, writable)) {
     *view = nb::ndarray<nb::ro>(writable);
-    argument.is_writable = true;
-  } else if (!nb::try_cast(object, *view)) {
+    argument.is_writable = !library_of(object).is_jax;
+  } else if (!nb::try_cast(source, *view)) {
     return false;
   }
   Array& array = argument.array;
   array.data = const_cast<void*>(view->data());
   for (std::size_t i = 0; i < view->ndim(); ++i) array.shape.push_back(view->shape(i));
-  set_place(array, *view);
+  set_place(array, view->device_type(), view->device_id());
   set_dtype(array, kind_of(view->dtype()));
   require_contiguous(array, [&](std::size_t i) { return view->stride(i); });
   argument.keep = view;
   return true;
+}
+
+void require_aligned(Array const& array) {
+  if (array.count() == 0 || reinterpret_cast<std::uintptr_t>(array.data) % size_of(array.dtype) == 0) return;
+  throw std::invalid_argument(array.name + " is not aligned to its elements (kernels load whole elements); copy it "
+                              "first");
 }
 
 /// The dtype of an array interface's typestr, such as "<f4".
@@ -177,7 +275,7 @@ void require_contiguous(Array const& array, Stride const& stride) {
 }
 
 /// Reads __cuda_array_interface__, version 2 or 3. Returns false if the object has none.
-[[nodiscard]] bool import_cuda_array(Argument& argument, nb::handle object) {
+[[nodiscard]] bool import_cuda_array(Argument& argument, nb::handle object, std::optional<std::uintptr_t> stream) {
   if (!nb::hasattr(object, "__cuda_array_interface__")) return false;
   auto const fields = nb::cast<nb::dict>(object.attr("__cuda_array_interface__"));
   Array& array = argument.array;
@@ -186,7 +284,6 @@ void require_contiguous(Array const& array, Stride const& stride) {
   auto const [address, is_read_only] = nb::cast<std::pair<std::uintptr_t, bool>>(fields["data"]);
   array.data = reinterpret_cast<void*>(address);
   array.memory = Memory::cuda;
-  array.device = device_of(array.data);
   array.shape = nb::cast<Shape>(fields["shape"]);
   set_dtype(array, kind_of_typestr(nb::cast<std::string>(fields["typestr"])));
   argument.is_writable = !is_read_only;
@@ -199,16 +296,24 @@ void require_contiguous(Array const& array, Stride const& stride) {
     auto const bytes = static_cast<std::int64_t>(size_of(array.dtype));
     require_contiguous(array, [&](std::size_t i) { return strides[i] / bytes; });
   }
-  if (given("stream")) wait_for(nb::cast<std::uintptr_t>(fields["stream"]));
+  require_aligned(array);
+  find_device(array);
+  if (given("stream")) {
+    order_behind(stream.value_or(default_stream()), nb::cast<std::uintptr_t>(fields["stream"]), array.device);
+  }
   return true;
 }
 
-/// Reads what an object exports. `writes`: it is an output.
-[[nodiscard]] Argument import(std::string const& name, nb::handle object, bool writes) {
+/// Reads what an object exports. `writes`: it is an output. `stream`: of the call.
+[[nodiscard]] Argument import(std::string const& name, nb::handle object, bool writes,
+                              std::optional<std::uintptr_t> stream) {
   Argument argument{.array = {.name = name, .shape = {}}, .object = nb::borrow(object)};
   if (!import_buffer(argument, object)) {
     argument.array.shape.clear();
-    if (!import_dlpack(argument, object, writes) && !import_cuda_array(argument, object)) {
+    if (nb::cast<bool>(nb::bool_(nb::getattr(object, "requires_grad", nb::bool_(false))))) {
+      throw WrongType(name + " requires a gradient (Tessera's functions have none); detach it first");
+    }
+    if (!import_dlpack(argument, object, writes, stream) && !import_cuda_array(argument, object, stream)) {
       bool const exports = nb::hasattr(object, "__dlpack__") || PyObject_CheckBuffer(object.ptr()) != 0;
       throw WrongType(name + " is a " + full_name_of(object) +
                       (exports
@@ -216,14 +321,8 @@ void require_contiguous(Array const& array, Stride const& stride) {
                              "refuses); convert it first"
                            : " (no array: it has neither DLPack nor the buffer protocol); give an array"));
     }
-    if (nb::cast<bool>(nb::bool_(nb::getattr(object, "requires_grad", nb::bool_(false))))) {
-      throw WrongType(name + " requires a gradient (Tessera's functions have none); detach it first");
-    }
   }
-  Array const& array = argument.array;
-  if (array.count() > 0 && reinterpret_cast<std::uintptr_t>(array.data) % size_of(array.dtype) != 0) {
-    throw std::invalid_argument(name + " is not aligned to its elements (kernels load whole elements); copy it first");
-  }
+  require_aligned(argument.array);
   return argument;
 }
 
@@ -245,12 +344,16 @@ void require_contiguous(Array const& array, Stride const& stride) {
                                  nb::arg("device") = like.object.attr("device"));
     }
     if (library == "numpy" || library == "cupy") {
+      CallersDevice callers;  // CuPy allocates on the current one
+      if (like.array.memory != Memory::host) callers.enter(like.array.device);
       return nb::module_::import_(library.c_str()).attr("empty")(tuple_of(shape), name.c_str());
     }
   }
   if (nb::hasattr(like.object, "__array_namespace__")) {
     nb::object const library = like.object.attr("__array_namespace__")();
-    return library.attr("empty")(tuple_of(shape), nb::arg("dtype") = library.attr(name.c_str()),
+    bool const is_scalar_of_jax = library_of(like.object).is_jax && shape.empty();  // it may share their memory
+    return library.attr("empty")(tuple_of(is_scalar_of_jax ? Shape{1} : shape),
+                                 nb::arg("dtype") = library.attr(name.c_str()),
                                  nb::arg("device") = like.object.attr("device"));
   }
   throw WrongType(like.array.name + " is a " + full_name_of(like.object) +
@@ -277,8 +380,8 @@ void require_apart(Argument const& out, Argument const& in, bool may_be_same) {
 
 }  // namespace
 
-void set_stream(Argument& argument, nb::handle stream) {
-  if (stream.is_none()) return;
+std::optional<std::uintptr_t> stream_of(nb::handle stream) {
+  if (stream.is_none()) return std::nullopt;
   nb::object pointer = nb::borrow(stream);
   if (nb::hasattr(stream, "__cuda_stream__")) {
     pointer = nb::object(stream.attr("__cuda_stream__")())[1];  // (version, pointer)
@@ -296,29 +399,41 @@ void set_stream(Argument& argument, nb::handle stream) {
                     " (no stream of CUDA: it has neither __cuda_stream__ nor cuda_stream nor ptr); give a stream, or "
                     "its pointer as an integer");
   }
-  if (argument.array.memory == Memory::host) {
-    throw std::invalid_argument("stream is given (" + argument.array.name +
-                                " is on the host, where a call waits for its result); leave it out");
-  }
   constexpr std::uintptr_t per_thread = 2;  // cudaStreamPerThread: one handle for a stream of each thread
   if (address == per_thread) {
     throw std::invalid_argument(
         "stream is the default stream of each thread (workspaces are kept by stream, and threads would share one); "
         "give a stream of your own");
   }
-  argument.array.stream = address;
+  return address;
 }
 
 Argument input(std::string const& name, nb::handle object, nb::handle stream) {
-  Argument argument = import(name, object, false);
-  set_stream(argument, stream);
+  std::optional<std::uintptr_t> const own = stream_of(stream);
+  Argument argument = import(name, object, false, own);
+  if (own && argument.array.memory == Memory::host) {
+    throw std::invalid_argument("stream is given (" + name +
+                                " is on the host, where a call waits for its result); leave it out");
+  }
+  argument.array.stream = own;
   return argument;
+}
+
+Argument input(std::string const& name, nb::handle object, Argument const& first) {
+  return import(name, object, false, first.array.stream);
 }
 
 Argument result(nb::handle out, Argument const& like, DType dtype, Shape const& shape,
                 std::initializer_list<Argument const*> inputs, Argument const* in_place) {
-  Argument argument =
-      out.is_none() ? import("the new result", make(like, dtype, shape), true) : import("out", out, true);
+  std::optional<std::uintptr_t> const stream = like.array.stream;
+  bool const is_new = out.is_none();
+  nb::object const made = is_new ? make(like, dtype, shape) : nb::borrow(out);
+  Argument argument = import(is_new ? "the new result" : "out", made, true, stream);
+  argument.array.stream = stream;
+  if (is_new) {
+    argument.is_new = argument.is_writable = true;  // nobody has seen it, also if its library never writes into arrays
+    if (shape.empty()) argument.array.shape.clear();
+  }
   if (argument.array.dtype != dtype) {
     throw WrongType(argument.array.name + " has dtype " + numpy_name(argument.array.dtype) + " (the result is " +
                     numpy_name(dtype) + "); give such an array");
@@ -329,6 +444,13 @@ Argument result(nb::handle out, Argument const& like, DType dtype, Shape const& 
   for (Argument const* const in : inputs) require_apart(argument, *in, false);
   if (in_place != nullptr) require_apart(argument, *in_place, true);
   return argument;
+}
+
+nb::object returned(Argument const& argument) {
+  nb::object const& object = argument.object;
+  if (!argument.is_new || !library_of(object).is_jax) return object;
+  wait_for_stream_of(argument.array);
+  return argument.rank() == 0 ? object.attr("reshape")(nb::make_tuple()) : object;
 }
 
 void require_rank(Argument const& argument, std::size_t rank, std::string const& what) {

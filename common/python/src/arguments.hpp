@@ -6,7 +6,9 @@
 #include <nanobind/ndarray.h>
 
 #include <initializer_list>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "array.hpp"
@@ -19,6 +21,7 @@ struct Argument {
   nanobind::object object;          ///< what the caller gave, or what the call returns
   std::shared_ptr<void> keep = {};  ///< keeps the memory alive, also of an exported temporary
   bool is_writable = false;
+  bool is_new = false;  ///< whether the call has made it
 
   [[nodiscard]] Shape const& shape() const { return array.shape; }
   [[nodiscard]] std::size_t rank() const { return array.shape.size(); }
@@ -26,9 +29,13 @@ struct Argument {
 
 /// Returns the array of an argument, by the buffer protocol, DLPack or __cuda_array_interface__. Throws WrongType if it
 /// is no array or has a dtype that no kernel has, and std::invalid_argument if it is not contiguous, in C order and
-/// aligned. A call with `stream` runs there: see set_stream().
+/// aligned. A call with `stream` runs there: see stream_of(). The array's library orders the work that it has enqueued
+/// before this stream, or before the default stream of the GPU.
 [[nodiscard]] Argument input(std::string const& name, nanobind::handle object,
                              nanobind::handle stream = nanobind::none());
+
+/// As above, for the other arguments of a call: `first` has its stream.
+[[nodiscard]] Argument input(std::string const& name, nanobind::handle object, Argument const& first);
 
 /// Returns the array for a result: `out` if it is not None, otherwise a new one of the same library and on the same
 /// device as `like`. Throws WrongType or std::invalid_argument if `out` has another dtype, shape or device, is
@@ -37,9 +44,13 @@ struct Argument {
 [[nodiscard]] Argument result(nanobind::handle out, Argument const& like, DType dtype, Shape const& shape,
                               std::initializer_list<Argument const*> inputs, Argument const* in_place = nullptr);
 
-/// Sets the stream on which a call with this array runs: None, a pointer as an integer, or an object of CUDA Python,
-/// PyTorch or CuPy. Throws WrongType for others, and std::invalid_argument if the array is on a host.
-void set_stream(Argument& argument, nanobind::handle stream);
+/// Returns what a call returns for a result: its object. Waits for the stream of the call if the call has made an array
+/// of JAX, because JAX orders its work behind no stream.
+[[nodiscard]] nanobind::object returned(Argument const& argument);
+
+/// Returns the stream of a call: None, a pointer as an integer, or an object of CUDA Python, PyTorch or CuPy. Throws
+/// WrongType for others.
+[[nodiscard]] std::optional<std::uintptr_t> stream_of(nanobind::handle stream);
 
 /// Throws std::invalid_argument unless the array has this rank. `what`: its dimensions, such as "[rows, cols]".
 void require_rank(Argument const& argument, std::size_t rank, std::string const& what);

@@ -18,7 +18,6 @@ struct Kept {
   KeptKey key;
   std::shared_ptr<void> object;
   std::size_t bytes;
-  std::function<void()> wait;
 };
 
 // The last used is the first. Never destroyed: a process may end without Kokkos.
@@ -42,13 +41,13 @@ void count_allocation(Kokkos::Tools::SpaceHandle const handle, char const* label
   allocated += static_cast<std::size_t>(size);
 }
 
-// An object whose wait throws is forgotten, too: later calls would fail on it again.
+// An object is forgotten also if the wait throws: later calls would fail on it again.
 void forget(std::size_t i) {
   Store& all = store();
   std::unique_ptr<Kept> const one = std::move(all.objects[i]);
   all.objects.erase(all.objects.begin() + static_cast<std::ptrdiff_t>(i));
   all.bytes -= one->bytes;
-  one->wait();
+  Kokkos::fence("tessera: python");
 }
 
 }  // namespace
@@ -74,9 +73,9 @@ void* find_kept(KeptKey const& key) {
   return objects.front()->object.get();
 }
 
-void keep(KeptKey key, std::shared_ptr<void> object, std::size_t bytes, std::function<void()> wait) {
+void keep(KeptKey key, std::shared_ptr<void> object, std::size_t bytes) {
   Store& all = store();
-  auto kept = std::make_unique<Kept>(Kept{std::move(key), std::move(object), bytes, std::move(wait)});
+  auto kept = std::make_unique<Kept>(Kept{std::move(key), std::move(object), bytes});
   all.objects.insert(all.objects.begin(), std::move(kept));
   all.bytes += bytes;
 }

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -37,14 +36,14 @@ class AllocatedBytes {
 /// Returns the object of this key; nullptr if it is not kept.
 [[nodiscard]] void* find_kept(KeptKey const& key);
 
-/// Keeps an object with a workspace of that size. `wait` waits for work that uses it, before it is destroyed.
-void keep(KeptKey key, std::shared_ptr<void> object, std::size_t bytes, std::function<void()> wait);
+/// Keeps an object with a workspace of that size.
+void keep(KeptKey key, std::shared_ptr<void> object, std::size_t bytes);
 
 /// Destroys the objects that were not used for longest, until the others are within the limits. Nobody may hold a
-/// reference to an object.
+/// reference to an object. Waits for all work of all devices before: the stream that used an object may be destroyed.
 void keep_to_the_limits();
 
-/// Destroys all objects. Kokkos must run.
+/// Destroys all objects, after a wait as above. Kokkos must run.
 void forget_all();
 
 /// At most this many objects, and bytes of their workspaces, are kept between calls.

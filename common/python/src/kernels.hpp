@@ -129,15 +129,45 @@ void limit_workspaces(std::size_t bytes);
 /// Destroys all kept objects, after the work that uses them.
 void clear_workspaces();
 
-/// A point in a caller's stream, behind all that was enqueued. Destroyed with its last owner.
-using Mark = std::shared_ptr<void const>;
+/// Restores the calling thread's device, of CUDA or HIP, which Kokkos and a call of enter() change.
+class CallersDevice {
+ public:
+  CallersDevice();
+  ~CallersDevice();
+  CallersDevice(CallersDevice const&) = delete;
+  CallersDevice& operator=(CallersDevice const&) = delete;
+
+  void enter(int device);
+
+ private:
+  int device_ = 0;
+};
+
+/// Returns the seconds that calls have spent in launches of kept kernel objects, without the search for them, since it was
+/// called last. On a host a launch lasts as long as its kernel.
+double seconds_in_launches();
+
+/// The stream that CUDA's protocols name 1. It has no such name with HIP.
+[[nodiscard]] std::uintptr_t default_stream();
+/// Returns a number that no other stream of this process has, also if the other one was destroyed and had the same
+/// address. (HIP, and CUDA before 12: the address.)
+[[nodiscard]] std::uint64_t number_of_stream(std::uintptr_t stream);
+/// Lets a stream of a GPU wait for all that was enqueued on another one. Does not wait itself.
+void order_behind(std::uintptr_t stream, std::uintptr_t other, int device);
+/// Waits for the array's stream, or for the default stream of its GPU. Arrays on a host have none.
+void wait_for_stream_of(Array const& array);
+
+/// A point in the stream of an array, behind all that was enqueued. Marks are made and destroyed with Python's lock.
+using Mark = std::shared_ptr<void>;
 [[nodiscard]] Mark mark_of(Array const& array);
-/// Waits for a caller's stream of CUDA or HIP.
-void wait_for(std::uintptr_t stream);
-/// Returns the number of the GPU that an address belongs to; 0 if this build knows no GPU.
-[[nodiscard]] int device_of(void const* address);
 /// True if the stream has reached it.
 [[nodiscard]] bool is_reached(Mark const& mark);
+/// Waits until the stream has reached it.
+void wait_for(Mark const& mark);
+
+/// Finds the GPU of an address, for `device`. Throws std::invalid_argument if it is not in a GPU's memory. A build
+/// without GPUs knows none: 0.
+void find_device(Array& array);
 
 /// Ends Kokkos, if this module has started it in this process.
 void finish();

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <deque>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -31,13 +32,13 @@ auto without_gil(Kernel&& kernel, Parameters const&... parameters) {
   return kernel(parameters...);
 }
 
-/// Arguments of calls on streams that may still run.
+/// Arguments of calls on a stream that may still run, in the order of the calls.
 struct Unfinished {
   Mark mark;
   std::vector<Argument> arguments;
 };
-std::deque<Unfinished>& unfinished() {
-  static std::deque<Unfinished>& all = *new std::deque<Unfinished>;  // Python may end first
+std::map<std::uintptr_t, std::deque<Unfinished>>& unfinished() {
+  static auto& all = *new std::map<std::uintptr_t, std::deque<Unfinished>>;  // Python may end first
   return all;
 }
 
@@ -46,15 +47,24 @@ std::deque<Unfinished>& unfinished() {
 void keep_until_done(std::initializer_list<Argument const*> arguments) {
   Array const& first = (*arguments.begin())->array;
   if (!first.stream) return;
-  std::deque<Unfinished>& all = unfinished();
-  Unfinished& own = all.emplace_back(mark_of(first));
-  for (Argument const* const argument : arguments) own.arguments.push_back(*argument);
-  // The last owner of an array may call Tessera: the list must not be under change then.
+  // The last owner of an array may call Tessera: the lists must not be under change then.
   std::vector<Unfinished> done;
-  for (Unfinished& one : all) {
-    if (is_reached(one.mark)) std::swap(done.emplace_back(), one);
+  try {
+    auto& all = unfinished();
+    Unfinished own{mark_of(first), {}};
+    for (Argument const* const argument : arguments) own.arguments.push_back(*argument);
+    all[*first.stream].push_back(std::move(own));
+    for (auto& [stream, calls] : all) {
+      while (!calls.empty() && is_reached(calls.front().mark)) {
+        done.push_back(std::move(calls.front()));
+        calls.pop_front();
+      }
+    }
+    std::erase_if(all, [](auto const& one) { return one.second.empty(); });
+  } catch (...) {
+    wait_for_stream_of(first);  // the call uses its arguments, which nobody keeps
+    throw;
   }
-  std::erase_if(all, [](Unfinished const& one) { return one.arguments.empty(); });
 }
 
 /// An int64 that a kernel writes and a call returns as Python's integer. On a GPU it is in an array of the library of
@@ -68,7 +78,7 @@ class Number {
   Number& operator=(Number const&) = delete;
 
   [[nodiscard]] Array const& array() const { return argument_ ? argument_->array : on_host_; }
-  [[nodiscard]] nb::int_ value() const { return argument_ ? nb::int_(argument_->object) : nb::int_(value_); }
+  [[nodiscard]] nb::int_ value() const { return argument_ ? nb::int_(returned(*argument_)) : nb::int_(value_); }
 
  private:
   std::int64_t value_ = 0;
@@ -132,7 +142,7 @@ nb::any py_cumulative_sum(nb::handle object, nb::handle dtype, nb::handle out, V
     without_gil(cumulative_sum, x.array, to.array);
     keep_until_done({&x, &to});
   }
-  return nb::borrow<nb::any>(to.object);
+  return nb::borrow<nb::any>(returned(to));
 }
 
 nb::any py_sum(nb::handle object, std::optional<std::int64_t> axis, nb::handle dtype, nb::handle out,
@@ -153,7 +163,7 @@ nb::any py_sum(nb::handle object, std::optional<std::int64_t> axis, nb::handle d
       without_gil(sum, x.array, to.array);
       keep_until_done({&x, &to});
     }
-    return nb::borrow<nb::any>(to.object);
+    return nb::borrow<nb::any>(returned(to));
   }
   std::size_t const along = axis_of(x, *axis);
   Shape shape = x.shape();
@@ -175,12 +185,12 @@ nb::any py_sum(nb::handle object, std::optional<std::int64_t> axis, nb::handle d
     without_gil(of_rows ? sum_rows : sum_columns, x.array, to.array);
     keep_until_done({&x, &to});
   }
-  return nb::borrow<nb::any>(to.object);
+  return nb::borrow<nb::any>(returned(to));
 }
 
 nb::any py_vecdot(nb::handle first, nb::handle second, nb::handle out, Variant const& variant, nb::handle stream) {
   Argument const a = input("x1", first, stream);
-  Argument const b = input("x2", second);
+  Argument const b = input("x2", second, a);
   require_rank(a, 1, "one dimension");
   require_alike(a, b);
   require_shape(b, a.shape(), "x1 has it");
@@ -191,12 +201,12 @@ nb::any py_vecdot(nb::handle first, nb::handle second, nb::handle out, Variant c
     without_gil(vecdot, a.array, b.array, to.array);
     keep_until_done({&a, &b, &to});
   }
-  return nb::borrow<nb::any>(to.object);
+  return nb::borrow<nb::any>(returned(to));
 }
 
 nb::any py_matmul(nb::handle first, nb::handle second, nb::handle out, Variant const& variant, nb::handle stream) {
   Argument const a = input("x1", first, stream);
-  Argument const b = input("x2", second);
+  Argument const b = input("x2", second, a);
   require_rank(a, 2, "matrices [rows, cols]");
   require_rank(b, 2, "matrices [rows, cols]");
   require_alike(a, b);
@@ -208,7 +218,7 @@ nb::any py_matmul(nb::handle first, nb::handle second, nb::handle out, Variant c
     without_gil(matmul, a.array, b.array, to.array);
     keep_until_done({&a, &b, &to});
   }
-  return nb::borrow<nb::any>(to.object);
+  return nb::borrow<nb::any>(returned(to));
 }
 
 nb::any py_matrix_transpose(nb::handle object, nb::handle out, Variant const& variant, nb::handle stream) {
@@ -221,7 +231,7 @@ nb::any py_matrix_transpose(nb::handle object, nb::handle out, Variant const& va
     without_gil(matrix_transpose, x.array, to.array);
     keep_until_done({&x, &to});
   }
-  return nb::borrow<nb::any>(to.object);
+  return nb::borrow<nb::any>(returned(to));
 }
 
 nb::any py_softmax(nb::handle object, std::int64_t axis, nb::handle out, Variant const& variant, nb::handle stream) {
@@ -245,14 +255,14 @@ nb::any py_softmax(nb::handle object, std::int64_t axis, nb::handle out, Variant
     without_gil(of_rows ? softmax_rows : softmax_columns, x.array, to.array);
     keep_until_done({&x, &to});
   }
-  return nb::borrow<nb::any>(to.object);
+  return nb::borrow<nb::any>(returned(to));
 }
 
 nb::any py_layer_norm(nb::handle object, nb::handle of_weight, nb::handle of_bias, double eps, nb::handle out,
                       Variant const& variant, nb::handle stream) {
   Argument const x = input("x", object, stream);
-  Argument const weight = input("weight", of_weight);
-  Argument const bias = input("bias", of_bias);
+  Argument const weight = input("weight", of_weight, x);
+  Argument const bias = input("bias", of_bias, x);
   require_rows(x);
   for (Argument const* const of_cols : {&weight, &bias}) {
     require_alike(x, *of_cols);
@@ -270,7 +280,7 @@ nb::any py_layer_norm(nb::handle object, nb::handle of_weight, nb::handle of_bia
     without_gil(layer_norm, x.array, weight.array, bias.array, eps, to.array);
     keep_until_done({&x, &weight, &bias, &to});
   }
-  return nb::borrow<nb::any>(to.object);
+  return nb::borrow<nb::any>(returned(to));
 }
 
 WithNumber py_histogram(nb::handle object, std::int64_t bins, std::pair<double, double> range, nb::handle out,
@@ -290,9 +300,9 @@ WithNumber py_histogram(nb::handle object, std::int64_t bins, std::pair<double, 
                                          {field(counts), {&outside.array(), {}}}});
   } else {
     without_gil(histogram, x.array, range.first, range.second, counts.array, outside.array());
-    if (x.array.stream) without_gil(wait_for, *x.array.stream);  // one of the results is read here
+    if (x.array.stream) without_gil(wait_for_stream_of, x.array);  // one of the results is read here
   }
-  return WithNumber(nb::make_tuple(counts.object, outside.value()));
+  return WithNumber(nb::make_tuple(returned(counts), outside.value()));
 }
 
 nb::any py_sort(nb::handle object, bool descending, nb::handle out, Variant const& variant, nb::handle stream) {
@@ -310,7 +320,7 @@ nb::any py_sort(nb::handle object, bool descending, nb::handle out, Variant cons
     without_gil(sort, x.array, descending, to.array);
     keep_until_done({&x, &to});
   }
-  return nb::borrow<nb::any>(to.object);
+  return nb::borrow<nb::any>(returned(to));
 }
 
 nb::any py_argsort(nb::handle object, bool descending, nb::handle out, nb::handle stream) {
@@ -319,7 +329,7 @@ nb::any py_argsort(nb::handle object, bool descending, nb::handle out, nb::handl
   Argument const to = result(out, x, DType::int64, x.shape(), {&x});
   without_gil(argsort, x.array, descending, to.array);
   keep_until_done({&x, &to});
-  return nb::borrow<nb::any>(to.object);
+  return nb::borrow<nb::any>(returned(to));
 }
 
 nb::any py_embedding(nb::handle of_indices, nb::handle of_weight, nb::handle out, Variant const& variant,
@@ -345,7 +355,7 @@ nb::any py_embedding(nb::handle of_indices, nb::handle of_weight, nb::handle out
     without_gil(embedding, indices.array, weight.array, to.array);
     keep_until_done({&weight, &indices, &to});
   }
-  return nb::borrow<nb::any>(to.object);
+  return nb::borrow<nb::any>(returned(to));
 }
 
 WithNumber py_partition(nb::handle object, double below, nb::handle out, Variant const& variant, nb::handle stream) {
@@ -358,15 +368,15 @@ WithNumber py_partition(nb::handle object, double below, nb::handle out, Variant
         run_variant,
         VariantCall{
             "partition", *variant, x.array.dtype, {{"pivot", below}}, {field(x)}, {field(to), {&count.array(), {1}}}});
-    return WithNumber(nb::make_tuple(to.object, count.value()));
+    return WithNumber(nb::make_tuple(returned(to), count.value()));
   }
   std::int64_t const count = without_gil(partition, x.array, below, to.array);
-  return WithNumber(nb::make_tuple(to.object, count));
+  return WithNumber(nb::make_tuple(returned(to), count));
 }
 
 nb::any py_conv1d(nb::handle object, nb::handle of_weight, nb::handle out, Variant const& variant, nb::handle stream) {
   Argument const x = input("x", object, stream);
-  Argument const weight = input("weight", of_weight);
+  Argument const weight = input("weight", of_weight, x);
   require_rank(x, 1, "one dimension");
   require_rank(weight, 1, "one dimension");
   require_alike(x, weight);
@@ -378,14 +388,14 @@ nb::any py_conv1d(nb::handle object, nb::handle of_weight, nb::handle out, Varia
     without_gil(conv1d, x.array, weight.array, to.array);
     keep_until_done({&x, &weight, &to});
   }
-  return nb::borrow<nb::any>(to.object);
+  return nb::borrow<nb::any>(returned(to));
 }
 
 nb::any py_attention(nb::handle of_query, nb::handle of_key, nb::handle of_value, std::optional<double> scale,
                      nb::handle out, Variant const& variant, nb::handle stream) {
   Argument const query = input("query", of_query, stream);
-  Argument const key = input("key", of_key);
-  Argument const value = input("value", of_value);
+  Argument const key = input("key", of_key, query);
+  Argument const value = input("value", of_value, query);
   if (query.rank() < 2) require_rank(query, 2, "matrices [tokens, dim], which others may lead");
   for (Argument const* const one : {&key, &value}) {
     require_rank(*one, query.rank(), "as many dimensions as query has");
@@ -410,7 +420,7 @@ nb::any py_attention(nb::handle of_query, nb::handle of_key, nb::handle of_value
     without_gil(scaled_dot_product_attention, query.array, key.array, value.array, factor, to.array);
     keep_until_done({&query, &key, &value, &to});
   }
-  return nb::borrow<nb::any>(to.object);
+  return nb::borrow<nb::any>(returned(to));
 }
 
 void translate(std::exception_ptr const& error, void*) {
@@ -430,9 +440,13 @@ void translate(std::exception_ptr const& error, void*) {
 NB_MODULE(_tessera, module) {
   nb::register_exception_translator(translate);
   module.def("_finish", [] {
+    for (auto const& [stream, calls] : unfinished()) {
+      for (Unfinished const& one : calls) wait_for(one.mark);
+    }
     finish();
     unfinished().clear();
   });
+  module.def("_seconds_in_launches", [] { return without_gil(seconds_in_launches); });
   add_operations(module);
   nb::list dtypes;
   for (DType const dtype : built_dtypes()) dtypes.append(numpy_name(dtype));
@@ -454,7 +468,7 @@ NB_MODULE(_tessera, module) {
       "Returns the number of kernel objects that are kept, the bytes of their workspaces, and the limit in bytes.");
   module.def(
       "clear_workspaces", [] { without_gil(clear_workspaces); },
-      "Frees all kept kernel objects and their workspaces. Call it before a stream of yours is destroyed.");
+      "Frees all kept kernel objects and their workspaces, after the work that uses them.");
   module.def(
       "limit_workspaces", [](std::size_t bytes) { without_gil(limit_workspaces, bytes); }, "bytes"_a,
       "Keeps workspaces of at most that many bytes from now on. 0: each call allocates and frees its own.");

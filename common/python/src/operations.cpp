@@ -19,7 +19,7 @@ namespace {
 }
 
 [[nodiscard]] Argument alike(std::string const& name, nb::handle object, Argument const& first) {
-  Argument const argument = input(name, object);
+  Argument const argument = input(name, object, first);
   require_alike(first, argument);
   return argument;
 }

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <map>
 #include <stdexcept>
+#include <vector>
 
 #include "kernels.hpp"
 
@@ -19,15 +21,16 @@ using Stream = cudaStream_t;
 constexpr auto ok = cudaSuccess;
 constexpr auto not_ready = cudaErrorNotReady;
 constexpr auto untimed = cudaEventDisableTiming;
+constexpr std::uintptr_t default_stream = 1;  // cudaStreamLegacy
 constexpr auto& get_device = cudaGetDevice;
 constexpr auto& set_device = cudaSetDevice;
-constexpr auto& create_event = cudaEventCreateWithFlags;
+constexpr auto& clear_error = cudaGetLastError;
 constexpr auto& record_event = cudaEventRecord;
 constexpr auto& query_event = cudaEventQuery;
-constexpr auto& destroy_event = cudaEventDestroy;
-constexpr auto& wait_for = cudaStreamSynchronize;
-using Attributes = cudaPointerAttributes;
-constexpr auto& attributes_of = cudaPointerGetAttributes;
+constexpr auto& wait_for_event = cudaEventSynchronize;
+constexpr auto& wait_for_stream = cudaStreamSynchronize;
+[[nodiscard]] inline auto create_event(Event* event) { return cudaEventCreateWithFlags(event, untimed); }
+[[nodiscard]] inline auto let_wait(Stream stream, Event event) { return cudaStreamWaitEvent(stream, event, 0); }
 }  // namespace gpu
 #elif defined(KOKKOS_ENABLE_HIP)
 namespace gpu {
@@ -36,15 +39,16 @@ using Stream = hipStream_t;
 constexpr auto ok = hipSuccess;
 constexpr auto not_ready = hipErrorNotReady;
 constexpr auto untimed = hipEventDisableTiming;
+constexpr std::uintptr_t default_stream = 0;
 constexpr auto& get_device = hipGetDevice;
 constexpr auto& set_device = hipSetDevice;
-constexpr auto& create_event = hipEventCreateWithFlags;
+constexpr auto& clear_error = hipGetLastError;
 constexpr auto& record_event = hipEventRecord;
 constexpr auto& query_event = hipEventQuery;
-constexpr auto& destroy_event = hipEventDestroy;
-constexpr auto& wait_for = hipStreamSynchronize;
-using Attributes = hipPointerAttribute_t;
-constexpr auto& attributes_of = hipPointerGetAttributes;
+constexpr auto& wait_for_event = hipEventSynchronize;
+constexpr auto& wait_for_stream = hipStreamSynchronize;
+[[nodiscard]] inline auto create_event(Event* event) { return hipEventCreateWithFlags(event, untimed); }
+[[nodiscard]] inline auto let_wait(Stream stream, Event event) { return hipStreamWaitEvent(stream, event, 0); }
 }  // namespace gpu
 #endif
 
@@ -91,39 +95,112 @@ void require(bool holds, char const* what) {
 
 CallersDevice::CallersDevice() { require(gpu::get_device(&device_) == gpu::ok, "the current device"); }
 CallersDevice::~CallersDevice() { (void)gpu::set_device(device_); }
+void CallersDevice::enter(int device) { require(gpu::set_device(device) == gpu::ok, "the array's device"); }
 
-Mark mark_of(Array const& array) {
-  CallersDevice const callers;
-  require(gpu::set_device(array.device) == gpu::ok, "the array's device");
+std::uintptr_t default_stream() { return gpu::default_stream; }
+
+std::uint64_t number_of_stream(std::uintptr_t stream) {
+#if defined(CUDART_VERSION) && CUDART_VERSION >= 12000
+  unsigned long long number = 0;
+  require(cudaStreamGetId(reinterpret_cast<cudaStream_t>(stream), &number) == cudaSuccess, "the stream");
+  return number;
+#else
+  return stream;
+#endif
+}
+
+namespace {
+
+/// An event behind all that was enqueued on a stream of the current device. Events are used again: to create and to
+/// destroy one takes longer than to record it.
+[[nodiscard]] Mark mark_on(std::uintptr_t stream, int device) {
+  static auto& unused = *new std::map<int, std::vector<gpu::Event>>;  // a process may end without Kokkos
+  std::vector<gpu::Event>& events = unused[device];
   gpu::Event event = nullptr;
-  require(gpu::create_event(&event, gpu::untimed) == gpu::ok, "an event");
-  Mark mark(event, [](void const* one) { (void)gpu::destroy_event(static_cast<gpu::Event>(const_cast<void*>(one))); });
-  require(gpu::record_event(event, reinterpret_cast<gpu::Stream>(array.stream.value())) == gpu::ok, "the stream");
+  if (events.empty()) {
+    require(gpu::create_event(&event) == gpu::ok, "an event");
+  } else {
+    event = events.back();
+    events.pop_back();
+  }
+  Mark mark(event, [&events](void* one) { events.push_back(static_cast<gpu::Event>(one)); });
+  require(gpu::record_event(event, reinterpret_cast<gpu::Stream>(stream)) == gpu::ok, "the stream");
   return mark;
 }
 
-void wait_for(std::uintptr_t stream) {
-  require(gpu::wait_for(reinterpret_cast<gpu::Stream>(stream)) == gpu::ok, "the stream");
+}  // namespace
+
+Mark mark_of(Array const& array) {
+  CallersDevice callers;
+  callers.enter(array.device);
+  return mark_on(array.stream.value(), array.device);
 }
 
-int device_of(void const* address) {
-  gpu::Attributes attributes{};
-  if (gpu::attributes_of(&attributes, address) != gpu::ok) return 0;
-  return attributes.device;
+void order_behind(std::uintptr_t stream, std::uintptr_t other, int device) {
+  auto const named = [](std::uintptr_t one) { return one == 0 ? gpu::default_stream : one; };
+  if (named(stream) == named(other)) return;
+  CallersDevice callers;
+  callers.enter(device);
+  Mark const mark = mark_on(other, device);
+  require(gpu::let_wait(reinterpret_cast<gpu::Stream>(stream), static_cast<gpu::Event>(mark.get())) == gpu::ok,
+          "the stream");
+}
+
+void wait_for_stream_of(Array const& array) {
+  if (array.memory == Memory::host) return;
+  CallersDevice callers;
+  callers.enter(array.device);
+  auto const stream = reinterpret_cast<gpu::Stream>(array.stream.value_or(gpu::default_stream));
+  require(gpu::wait_for_stream(stream) == gpu::ok, "the stream");
 }
 
 bool is_reached(Mark const& mark) {
-  return gpu::query_event(static_cast<gpu::Event>(const_cast<void*>(mark.get()))) != gpu::not_ready;
+  auto const state = gpu::query_event(static_cast<gpu::Event>(mark.get()));
+  if (state == gpu::not_ready) (void)gpu::clear_error();  // the next launch would find it, and take it for its own
+  return state != gpu::not_ready;
 }
+
+void wait_for(Mark const& mark) { (void)gpu::wait_for_event(static_cast<gpu::Event>(mark.get())); }
 #else
 CallersDevice::CallersDevice() = default;
 CallersDevice::~CallersDevice() = default;
 // Arrays on a host have no stream.
+void CallersDevice::enter(int) {}
+std::uintptr_t default_stream() { return 0; }
+std::uint64_t number_of_stream(std::uintptr_t) { return 0; }
+void order_behind(std::uintptr_t, std::uintptr_t, int) {}
+void wait_for_stream_of(Array const&) {}
 Mark mark_of(Array const&) { return nullptr; }
-void wait_for(std::uintptr_t) {}
-int device_of(void const*) { return 0; }
 bool is_reached(Mark const&) { return true; }
+void wait_for(Mark const&) {}
 #endif
+
+double LaunchClock::take() {
+  std::chrono::duration<double> const seconds = total_;
+  total_ = {};
+  return seconds.count();
+}
+
+double seconds_in_launches() {
+  std::unique_lock<std::mutex> const lock = at_rest();
+  return LaunchClock::take();
+}
+
+void find_device([[maybe_unused]] Array& array) {
+#if defined(KOKKOS_ENABLE_CUDA)
+  cudaPointerAttributes attributes{};
+  bool const is_known = cudaPointerGetAttributes(&attributes, array.data) == cudaSuccess;
+  if (!is_known) (void)cudaGetLastError();
+  if (is_known && (attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged)) {
+    array.device = attributes.device;
+  } else if (array.count() == 0) {
+    require(cudaGetDevice(&array.device) == cudaSuccess, "the current device");
+  } else {
+    throw std::invalid_argument(array.name + " is in no GPU's memory (its __cuda_array_interface__ says that it is); "
+                                "give a valid array");
+  }
+#endif
+}
 
 std::vector<DType> built_dtypes() {
   std::vector<DType> dtypes;

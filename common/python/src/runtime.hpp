@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,7 @@
 
 #include "array.hpp"
 #include "kept.hpp"
+#include "kernels.hpp"
 
 namespace tessera::python {
 
@@ -28,16 +30,20 @@ namespace tessera::python {
 /// The same lock, without a start of Kokkos: no kernel runs. Throws like running() in a forked process.
 [[nodiscard]] std::unique_lock<std::mutex> at_rest();
 
-/// Restores the calling thread's device, of CUDA or HIP, which Kokkos changes.
-class CallersDevice {
+/// Measures how long calls take to launch their kernels: tests/compare/call_overhead.py asks. Guarded by the lock of
+/// running().
+class LaunchClock {
  public:
-  CallersDevice();
-  ~CallersDevice();
-  CallersDevice(CallersDevice const&) = delete;
-  CallersDevice& operator=(CallersDevice const&) = delete;
+  /// The kernel object was found: its launches begin.
+  static void begin() { began_ = std::chrono::steady_clock::now(); }
+  /// They have ended.
+  static void end() { total_ += std::chrono::steady_clock::now() - began_; }
+  /// Returns the seconds since the last call.
+  static double take();
 
  private:
-  int device_ = 0;
+  static inline std::chrono::steady_clock::time_point began_;
+  static inline std::chrono::steady_clock::duration total_{};
 };
 
 /// Throws std::invalid_argument if this build cannot reach the array's memory.
@@ -76,9 +82,9 @@ namespace detail {
 template <class Exec>
 [[nodiscard]] std::uint64_t number_of([[maybe_unused]] Exec const& exec) {
   if constexpr (space_name<Exec>() == "cuda") {
-    return reinterpret_cast<std::uintptr_t>(exec.cuda_stream());
+    return number_of_stream(reinterpret_cast<std::uintptr_t>(exec.cuda_stream()));
   } else if constexpr (is_hip<Exec>) {
-    return reinterpret_cast<std::uintptr_t>(exec.hip_stream());
+    return number_of_stream(reinterpret_cast<std::uintptr_t>(exec.hip_stream()));
   } else {
     return 0;
   }
@@ -87,18 +93,18 @@ template <class Exec>
 /// Returns the instance on a caller's stream, which is constructed once.
 template <class Exec>
 [[nodiscard]] Exec instance_on([[maybe_unused]] std::uintptr_t stream) {
-  KeptKey key{&type_number<Exec>, {stream}};
+  KeptKey key{&type_number<Exec>, {number_of_stream(stream)}};
   if (void const* const found = find_kept(key)) return *static_cast<Exec const*>(found);
 #if defined(KOKKOS_ENABLE_CUDA)
   if constexpr (is_gpu<Exec>) {
     auto const exec = std::make_shared<Exec>(reinterpret_cast<cudaStream_t>(stream));
-    keep(std::move(key), exec, 0, [] {});
+    keep(std::move(key), exec, 0);
     return *exec;
   }
 #elif defined(KOKKOS_ENABLE_HIP)
   if constexpr (is_gpu<Exec>) {
     auto const exec = std::make_shared<Exec>(reinterpret_cast<hipStream_t>(stream));
-    keep(std::move(key), exec, 0, [] {});
+    keep(std::move(key), exec, 0);
     return *exec;
   }
 #endif
@@ -107,14 +113,23 @@ template <class Exec>
 
 template <class Exec, class Body>
 void run(Array const& array, Body const& body) {
-  CallersDevice const callers;
+  CallersDevice callers;
   auto const lock = running();
   require_our_device(array);
+  if (array.memory != Memory::host) callers.enter(array.device);  // a thread without any call of CUDA has no context
+  if (!array.stream) wait_for_stream_of(array);                   // other libraries ordered their work behind that one
   Exec const exec = array.stream ? instance_on<Exec>(*array.stream) : Exec();
-  body.template operator()<Exec>(exec);
-  // Until here the arrays of Python and the workspace are in use; on a stream of the caller, still afterwards.
-  if (!array.stream) exec.fence("tessera: python");
-  keep_to_the_limits();
+  try {
+    LaunchClock::begin();
+    body.template operator()<Exec>(exec);
+    LaunchClock::end();
+    // Until here the arrays of Python and the workspace are in use; on a stream of the caller, still afterwards.
+    if (!array.stream) exec.fence("tessera: python");
+    keep_to_the_limits();
+  } catch (...) {
+    exec.fence("tessera: python");  // an earlier launch may still use the arrays, which the caller lets go now
+    throw;
+  }
 }
 
 }  // namespace detail
@@ -125,11 +140,14 @@ template <class Kernel, class Exec, class Make>
 [[nodiscard]] Kernel& kept_from(Exec const& exec, std::vector<std::uint64_t> numbers, Make const& make) {
   numbers.push_back(detail::number_of(exec));
   KeptKey key{&type_number<Kernel>, std::move(numbers)};
-  if (void* const found = find_kept(key)) return *static_cast<Kernel*>(found);
+  if (void* const found = find_kept(key)) {
+    LaunchClock::begin();
+    return *static_cast<Kernel*>(found);
+  }
   AllocatedBytes const allocated;
   std::shared_ptr<Kernel> object = make();
   Kernel& kernel = *object;
-  keep(std::move(key), std::move(object), allocated.count(), [exec] { exec.fence("tessera: python"); });
+  keep(std::move(key), std::move(object), allocated.count());
   return kernel;
 }
 

@@ -123,19 +123,25 @@ void run_variant(VariantCall const& call) {
   }
   add_words(key.numbers, call.parameters);
 
-  CallersDevice const callers;
+  CallersDevice callers;
   auto const lock = running();
   require_our_device(first);
-  if (first.stream) wait_for(*first.stream);
+  if (first.memory != Memory::host) callers.enter(first.device);
+  wait_for_stream_of(first);
   auto* started = static_cast<Started*>(find_kept(key));
   try {
     if (started == nullptr) {
       AllocatedBytes const allocated;
       auto object = std::make_shared<Started>(start(call, *app, row));
       started = object.get();
-      keep(std::move(key), std::move(object), allocated.count(), [] {});
+      keep(std::move(key), std::move(object), allocated.count());
     }
-    started->run->enqueue();
+    try {
+      started->run->enqueue();
+    } catch (...) {
+      Kokkos::fence("tessera: python");  // an earlier launch may still use the arrays, which the caller lets go now
+      throw;
+    }
   } catch (Skip const& skip) {
     refuse(call, skip.what(), "choose another");
   }
