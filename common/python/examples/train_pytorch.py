@@ -43,13 +43,13 @@ def with_tessera(model):
     return model
 
 
-def losses(model, steps, dtype):
+def losses(model, steps, dtype, device):
     """Trains the model, and returns the loss of each step."""
     generator = torch.Generator().manual_seed(1)
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
     curve = []
     for _ in range(steps):
-        x = torch.rand(64, TOKENS, generator=generator, dtype=torch.float64).to(dtype)
+        x = torch.rand(64, TOKENS, generator=generator, dtype=torch.float64).to(dtype=dtype, device=device)
         chosen = model(x).gather(1, x.argmax(1, keepdim=True))
         loss = -torch.log(chosen).mean()
         optimiser.zero_grad()
@@ -59,12 +59,12 @@ def losses(model, steps, dtype):
     return curve
 
 
-def both(steps, dtype):
+def both(steps, dtype, device="cpu"):
     """Returns the loss curves of PyTorch and of Tessera."""
     curves = []
     for change in (lambda model: model, with_tessera):
         torch.manual_seed(0)
-        curves.append(losses(change(Classifier(dtype)), steps, dtype))
+        curves.append(losses(change(Classifier(dtype)).to(device), steps, dtype, device))
     return curves
 
 
