@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs PyTorch's OpInfo samples on Tessera's functions, compares with PyTorch in double, and writes a log.
 
-    opinfo.py [--log FILE]
+    opinfo.py [--device cuda] [--log FILE]
 
 The samples are those of torch.testing._internal.common_methods_invocations. Tessera's functions take one vector or
 matrix, contiguous: a function here moves dimensions, copies, and calls Tessera once per vector, matrix or channel. A
 sample that Tessera cannot compute is skipped, with a reason. Tolerances are those of torch.testing.assert_close, unless
-TOLERANCES has others.
+TOLERANCES has others. The double reference runs on the CPU.
 
 Exit code: 0 all passed, 1 one failed.
 """
@@ -38,7 +38,7 @@ def back(y, x, dim):
 def each_row(function, x, dim, dtype=None):
     """function(row, out=row) for all rows along one dimension."""
     rows = rows_of(x, dim)
-    out = torch.empty(rows.shape, dtype=dtype or x.dtype)
+    out = torch.empty(rows.shape, dtype=dtype or x.dtype, device=x.device)
     count = rows.numel() // max(rows.shape[-1], 1)
     for row, to in zip(rows.reshape(count, rows.shape[-1]), out.reshape(count, rows.shape[-1])):
         function(row, out=to)
@@ -63,8 +63,8 @@ def softmax(x, dim, dtype=None):
 
 def layer_norm(x, shape, weight=None, bias=None, eps=1e-5):
     cols = torch.Size(shape).numel()
-    weight = torch.ones(cols, dtype=x.dtype) if weight is None else weight.reshape(cols).contiguous()
-    bias = torch.zeros(cols, dtype=x.dtype) if bias is None else bias.reshape(cols).contiguous()
+    weight = torch.ones(cols, dtype=x.dtype, device=x.device) if weight is None else weight.reshape(cols).contiguous()
+    bias = torch.zeros(cols, dtype=x.dtype, device=x.device) if bias is None else bias.reshape(cols).contiguous()
     rows = x.contiguous().reshape(x.numel() // max(cols, 1), cols)
     return tessera.layer_norm(rows, weight, bias, eps).reshape(x.shape)
 
@@ -170,8 +170,9 @@ TOLERANCES = {("nn.functional.scaled_dot_product_attention", torch.float32): {"r
 
 
 def widened(value):
-    """A sample's argument with all floating-point numbers in double."""
+    """A sample's argument on the CPU, with all floating-point numbers in double."""
     if isinstance(value, torch.Tensor):
+        value = value.cpu()
         return value.double() if value.is_floating_point() else value.clone()
     if isinstance(value, torch.dtype):
         return torch.float64 if value.is_floating_point else value
@@ -204,7 +205,7 @@ def outcome(op, sample):
         torch.testing.assert_close(x, before, rtol=0, atol=0, equal_nan=True)
         for one, right in zip(*([each] if isinstance(each, torch.Tensor) else each for each in (found, expected))):
             tolerances = TOLERANCES.get((op.name, one.dtype), {})
-            torch.testing.assert_close(one, right.to(one.dtype), equal_nan=True, **tolerances)
+            torch.testing.assert_close(one.cpu(), right.to(one.dtype), equal_nan=True, **tolerances)
     except AssertionError as error:
         return {"outcome": "failed", "reason": " ".join(str(error).split())}
     return {"outcome": "passed"}
@@ -213,22 +214,29 @@ def outcome(op, sample):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--log", default="opinfo.json")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     options = parser.parse_args()
+    if options.device == "cuda" and ("cuda" not in tessera.devices or not torch.cuda.is_available()):
+        raise SystemExit(f"--device is cuda (Tessera has {', '.join(tessera.devices)}, and PyTorch finds "
+                         f"{torch.cuda.device_count()} GPUs); build Tessera for this GPU, or leave the option out")  # fmt: skip
     tests, found = [], set()
     for op in op_db:
         if op.name not in FUNCTIONS:
             continue
         found.add(op.name)
         for dtype in (torch.float32, torch.float64, torch.int32):
-            if dtype not in op.supported_dtypes("cpu") or str(dtype)[6:] not in tessera.dtypes:
+            if dtype not in op.supported_dtypes(options.device) or str(dtype)[6:] not in tessera.dtypes:
                 continue
             torch.manual_seed(1)
-            for number, sample in enumerate(op.reference_inputs("cpu", dtype, requires_grad=False)):
+            for number, sample in enumerate(op.reference_inputs(options.device, dtype, requires_grad=False)):
                 name = f"{op.formatted_name} {str(dtype)[6:]} {number}: {described(sample)}"
                 tests.append({"name": name, **outcome(op, sample)})
     if found != set(FUNCTIONS):
         raise SystemExit(f"no OpInfo in this PyTorch for {', '.join(sorted(set(FUNCTIONS) - found))}")
-    return logs.write(options.log, "PyTorch's OpInfo samples", tests, versions=logs.versions(torch=torch.__version__))
+    versions = logs.versions(torch=torch.__version__)
+    if options.device == "cuda":
+        versions["gpu"] = torch.cuda.get_device_name()
+    return logs.write(options.log, "PyTorch's OpInfo samples", tests, versions=versions)
 
 
 if __name__ == "__main__":
