@@ -1,0 +1,476 @@
+#!/usr/bin/env python3
+"""Times calls from Python on small arrays: Tessera's functions beside PyTorch's, CuPy's and cuda.compute's. Writes one
+table, from one run.
+
+    tests/compare/call_overhead.py FOLDER [--device cuda] [--size 1024,16384] [--repeats 31]
+
+FOLDER gets call_overhead.md and call_overhead.json. `import tessera` must work ($PYTHONPATH); other libraries are left
+out, with a reason, if they are not there. --device is cuda if Tessera and PyTorch or CuPy can use a GPU, otherwise cpu.
+
+Each number is the time on the host to enqueue a call: calls follow each other on one stream, a wait follows them
+untimed, and they are so few that the stream's queue never fills. The table has the median over all repeats, less the
+time to launch an empty kernel in the same way (on a CPU: to call an empty function). For Tessera, further rows subtract
+the time of the launches inside the call instead, which the module measures: what remains is the call's own work. Each
+result is compared with NumPy's in double first.
+
+Exit code: 0 all well, 1 a result is wrong, 2 a mistake.
+"""
+
+import argparse
+import gc
+import importlib
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+
+import numpy
+
+FUNCTIONS = ["sum", "cumulative_sum", "softmax", "sort"]
+
+
+class Missing(Exception):
+    """A library, or a function of it, is not there. The message says why."""
+
+
+def library(name):
+    """Returns a module. Raises Missing if it cannot be imported."""
+    try:
+        return importlib.import_module(name)
+    except Exception as error:  # also what a module raises that finds no GPU
+        reason = str(error).strip().splitlines()
+        raise Missing(f"{name}: {reason[0] if reason else type(error).__name__}") from None
+
+
+def input_of(function, size):
+    """Whole numbers in an order that no sort likes; a square matrix for softmax."""
+    x = numpy.random.default_rng(1).integers(0, 8, size).astype("float32")
+    side = int(size**0.5)
+    return x[: side * side].reshape(side, side) if function == "softmax" else x
+
+
+def expected_of(function, x):
+    wide = x.astype("float64")
+    if function == "softmax":
+        powers = numpy.exp(wide - wide.max(axis=-1, keepdims=True))
+        return powers / powers.sum(axis=-1, keepdims=True)
+    return {"sum": numpy.sum, "cumulative_sum": numpy.cumsum, "sort": numpy.sort}[function](wide)
+
+
+class Device:
+    """Where calls run: arrays of libraries, one stream for all of them, a wait, and an empty launch."""
+
+    def __init__(self, name):
+        self.name = name
+        self.stream = None  # an object of CUDA's protocol
+        self.on_stream = []  # what libraries enter
+        self.wait = lambda: None
+        self.empty, self.empty_name = (lambda: None), "a call of an empty function"
+        self.gpu = None
+        if name == "cuda":
+            self.find_gpu()
+
+    def find_gpu(self):
+        torch = cupy = None
+        try:
+            torch = library("torch")
+            if not torch.cuda.is_available():
+                torch = None
+        except Missing:
+            pass
+        try:
+            cupy = library("cupy")
+        except Missing:
+            pass
+        if torch is not None:
+            own = torch.cuda.Stream()
+            self.pointer, self.wait, self.gpu = own.cuda_stream, own.synchronize, torch.cuda.get_device_name()
+            self.on_stream.append(lambda: torch.cuda.stream(own))
+            self.stream, self.kept = own, own
+        if cupy is not None:
+            if torch is None:
+                own = self.kept = cupy.cuda.Stream(non_blocking=True)
+                self.pointer, self.wait = own.ptr, own.synchronize
+                self.gpu = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+            stream = cupy.cuda.ExternalStream(self.pointer)
+            self.on_stream.append(lambda: stream)
+            self.stream = self.stream or stream
+            kernel = cupy.RawKernel('extern "C" __global__ void nothing() {}', "nothing")
+            self.empty, self.empty_name = (lambda: kernel((1,), (1,), ())), "a launch of an empty kernel by CuPy"
+        elif torch is not None:
+            self.empty, self.empty_name = (lambda: torch.cuda._sleep(0)), "a launch of an empty kernel by PyTorch"
+        else:
+            raise Missing("neither PyTorch nor CuPy finds a GPU")
+
+    def more(self):
+        """The keyword of Tessera's functions."""
+        return {} if self.stream is None else {"stream": self.stream}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Callers: each returns, for a function and its input, what is timed. Raises Missing if there is nothing like it.
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def tensors(device):
+    torch = library("torch")
+    return lambda x: torch.tensor(x, device=device.name)
+
+
+def arrays(device):
+    if device.name == "cpu":
+        return lambda x: x.copy()
+    return library("cupy").asarray
+
+
+def by_tessera(of, device, with_out):
+    tessera, convert = library("tessera"), of(device)
+
+    def make(function, x):
+        call, array, more = getattr(tessera, function), convert(x), device.more()
+        if not with_out:
+            return lambda: call(array, **more)
+        out = call(array, **more)
+        return lambda: call(array, out=out, **more)
+
+    return make
+
+
+def by_operation(device):
+    ours, convert = library("tessera.torch"), tensors(device)
+
+    def make(function, x):
+        array = convert(x)
+        if function == "softmax":
+            return lambda: ours.softmax(array, -1)
+        if function == "cumulative_sum":
+            return lambda: ours.cumsum(array, 0)
+        raise Missing("tessera.torch has no such operation")
+
+    return make
+
+
+def by_torch(device, with_out):
+    torch, convert = library("torch"), tensors(device)
+
+    def make(function, x):
+        array = convert(x)
+        call = {
+            "sum": lambda **more: torch.sum(array, 0, **more),
+            "cumulative_sum": lambda **more: torch.cumsum(array, 0, **more),
+            "softmax": lambda **more: torch.softmax(array, -1, **more),
+            "sort": lambda **more: torch.sort(array, **more),
+        }[function]
+        if not with_out:
+            return call
+        out = call()
+        out = tuple(out) if function == "sort" else out
+        return lambda: call(out=out)
+
+    return make
+
+
+def by_cupy(device, with_out):
+    if device.name == "cpu":
+        raise Missing("CuPy has no arrays on a CPU")
+    cupy = library("cupy")
+
+    def make(function, x):
+        array = cupy.asarray(x)
+        if function == "softmax":
+            if with_out:
+                raise Missing("CuPy's softmax has no out")
+            softmax = library("cupyx.scipy.special").softmax
+            return lambda: softmax(array, axis=-1)
+        if function == "sort":
+            if with_out:
+                raise Missing("CuPy's sort has no out")
+            return lambda: cupy.sort(array)
+        call = {"sum": cupy.sum, "cumulative_sum": cupy.cumsum}[function]
+        if not with_out:
+            return lambda: call(array)
+        out = call(array)
+        return lambda: call(array, out=out)
+
+    return make
+
+
+def by_numpy(device, with_out):
+    if device.name == "cuda":
+        raise Missing("NumPy has no arrays on a GPU")
+
+    def make(function, x):
+        if function == "softmax" or (function == "sort" and with_out):
+            raise Missing("NumPy has no such function")
+        call = {"sum": numpy.sum, "cumulative_sum": numpy.cumsum, "sort": numpy.sort}[function]
+        if not with_out:
+            return lambda: call(x)
+        out = numpy.empty((), x.dtype) if function == "sum" else numpy.empty_like(x)
+        return lambda: call(x, out=out)
+
+    return make
+
+
+def by_cuda_compute(device):
+    if device.name == "cpu":
+        raise Missing("cuda.compute has no arrays on a CPU")
+    compute = library("cuda.compute")
+    convert = tensors(device)
+
+    def make(function, x):
+        array, stream, size = convert(x), device.stream, x.size
+        if function == "softmax":
+            raise Missing("cuda.compute has no softmax")
+        out = array[:1].clone() if function == "sum" else array.clone()
+        zero = numpy.zeros(1, x.dtype)
+
+        def call():
+            if function == "sum":
+                compute.reduce_into(
+                    d_in=array, d_out=out, op=compute.OpKind.PLUS, num_items=size, h_init=zero, stream=stream
+                )
+            elif function == "cumulative_sum":
+                compute.inclusive_scan(
+                    d_in=array, d_out=out, op=compute.OpKind.PLUS, init_value=zero, num_items=size, stream=stream
+                )
+            else:
+                compute.radix_sort(
+                    d_in_keys=array,
+                    d_out_keys=out,
+                    d_in_values=None,
+                    d_out_values=None,
+                    order=compute.SortOrder.ASCENDING,
+                    num_items=size,
+                    stream=stream,
+                )
+            return out
+
+        return call
+
+    return make
+
+
+CALLERS = {
+    "tessera, CuPy or NumPy, out=": lambda device: by_tessera(arrays, device, True),
+    "tessera, CuPy or NumPy": lambda device: by_tessera(arrays, device, False),
+    "tessera, PyTorch, out=": lambda device: by_tessera(tensors, device, True),
+    "tessera, PyTorch": lambda device: by_tessera(tensors, device, False),
+    "tessera.torch": by_operation,
+    "torch, out=": lambda device: by_torch(device, True),
+    "torch": lambda device: by_torch(device, False),
+    "CuPy, out=": lambda device: by_cupy(device, True),
+    "CuPy": lambda device: by_cupy(device, False),
+    "NumPy, out=": lambda device: by_numpy(device, True),
+    "NumPy": lambda device: by_numpy(device, False),
+    "cuda.compute, out=": by_cuda_compute,
+}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Measuring
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def on_host(result):
+    """A result of any library as NumPy's array."""
+    if isinstance(result, tuple):  # of torch.sort
+        result = result[0]
+    result = result.get() if hasattr(result, "get") else result.cpu() if hasattr(result, "cpu") else result
+    return numpy.asarray(result, dtype="float64")
+
+
+def is_right(result, expected):
+    found = on_host(result)
+    return found.size == expected.size and numpy.allclose(found.reshape(expected.shape), expected, rtol=1e-4, atol=1e-6)
+
+
+def microseconds(call, device, repeats, seconds_in_launches):
+    """Per call: of all repeats, and of the launches in them, if the module tells."""
+    count = 50 if device.name == "cuda" else 200
+    times, launches = [], []
+    for repeat in range(repeats + 1):
+        device.wait()
+        seconds_in_launches()
+        begin = time.perf_counter()
+        for _ in range(count):
+            call()
+        end = time.perf_counter()
+        inside = seconds_in_launches()
+        device.wait()
+        if repeat > 0:  # the first one fills caches
+            times.append((end - begin) / count * 1e6)
+            launches.append(inside / count * 1e6)
+    return times, launches
+
+
+def row_of(caller, function, size, call, device, repeats):
+    tessera = library("tessera")
+    own = getattr(getattr(tessera, "_tessera", None), "_seconds_in_launches", None)
+    times, launches = microseconds(call, device, repeats, own if own and "tessera" in caller else lambda: 0.0)
+    row = {"caller": caller, "function": function, "size": size, "microseconds": statistics.median(times)}
+    quartiles = statistics.quantiles(times, n=4) if len(times) > 1 else 3 * times
+    row.update(microseconds_first_quartile=quartiles[0], microseconds_third_quartile=quartiles[2])
+    if own and "tessera" in caller:
+        row["microseconds_in_launches"] = statistics.median(launches)
+        row["microseconds_beyond_launches"] = statistics.median(a - b for a, b in zip(times, launches))
+    return row
+
+
+def measure(device, sizes, repeats, say):
+    """Returns all rows: with times, or with the reason why there are none, or with status `wrong`."""
+    times, _ = microseconds(device.empty, device, repeats, lambda: 0.0)
+    empty, rows = statistics.median(times), []
+    for caller, find in CALLERS.items():
+        make, why = None, None
+        try:
+            make = find(device)
+        except Missing as missing:
+            why = str(missing)
+        for function in FUNCTIONS:
+            for size in sizes:
+                row = {"caller": caller, "function": function, "size": size}
+                x = input_of(function, size)
+                try:
+                    if make is None:
+                        raise Missing(why)
+                    call = make(function, x)
+                    result = call()
+                    device.wait()
+                    if not is_right(result, expected_of(function, x)):
+                        row.update(status="wrong", reason="the result is not NumPy's")
+                    else:
+                        row = row_of(caller, function, size, call, device, repeats)
+                        row.update(status="passed", microseconds_beyond_empty=row["microseconds"] - empty)
+                except Missing as missing:
+                    row.update(status="left out", reason=str(missing))
+                except Exception as error:  # a library of another version
+                    row.update(status="left out", reason=f"{type(error).__name__}: {error}".splitlines()[0][:200])
+                rows.append(row)
+                if "microseconds" in row:
+                    say(f"{caller:30} {function:15} {size:8} {row['microseconds']:8.2f} us")
+    return empty, rows
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Writing
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def table_of(document):
+    """The report as Markdown."""
+    rows, sizes = document["rows"], document["sizes"]
+    columns = [(function, size) for function in FUNCTIONS for size in sizes]
+    by_place = {(row["caller"], row["function"], row["size"]): row for row in rows}
+
+    def line(name, text):
+        return f"| {name} | " + " | ".join(text(by_place[(name, *column)]) for column in columns) + " |"
+
+    def beyond_empty(row):
+        if "microseconds" not in row:
+            return row["status"] if row["status"] == "wrong" else "-"
+        return f"{row['microseconds_beyond_empty']:.1f} ({row['microseconds']:.1f})"
+
+    def beyond_own(row):
+        if "microseconds_beyond_launches" not in row:
+            return "-"
+        return f"{row['microseconds_beyond_launches']:.1f} ({row['microseconds_in_launches']:.1f})"
+
+    shown = [caller for caller in CALLERS if any(row["caller"] == caller and row["status"] != "left out" for row in rows)]
+    text = [
+        f"Microseconds per call beyond {document['empty']} ({document['empty_microseconds']:.1f} us). In brackets: the "
+        "whole call.",
+        "",
+        "| caller | " + " | ".join(f"{function} {size}" for function, size in columns) + " |",
+        "|---|" + "---:|" * len(columns),
+        *(line(caller, beyond_empty) for caller in shown),
+    ]
+    own = [caller for caller in shown if any(row["caller"] == caller and "microseconds_beyond_launches" in row
+                                             for row in rows)]  # fmt: skip
+    if own:
+        text.append("| **beyond the launches inside (which took)** |" + " |" * len(columns))
+        text += [line(caller, beyond_own) for caller in own]
+    reasons = {}
+    for row in rows:
+        if row["status"] == "left out":
+            reasons.setdefault((row["caller"], row["reason"]), []).append(row["function"])
+    text += ["", "Left out:", ""] if reasons else []
+    for (caller, reason), functions in reasons.items():
+        names = sorted(set(functions), key=FUNCTIONS.index)
+        text.append(f"- {caller}{'' if names == FUNCTIONS else ', ' + ', '.join(names)}: {reason}")
+    text += ["", "; ".join(f"{name} {value}" for name, value in document["versions"].items())]
+    return "\n".join(text) + "\n"
+
+
+def versions_of(device):
+    found = {"device": device.gpu or device.name, "python": platform.python_version()}
+    for name in ("numpy", "torch", "cupy", "cuda.compute"):
+        try:
+            found[name] = getattr(library(name), "__version__", "unknown")
+        except Missing:
+            pass
+    return found
+
+
+def chosen_device(name):
+    if name == "cpu":
+        return Device("cpu")
+    if "cuda" not in library("tessera").devices:
+        if name == "cuda":
+            raise Missing("this build of Tessera has no CUDA")
+        return Device("cpu")
+    try:
+        return Device("cuda")
+    except Missing:
+        if name == "cuda":
+            raise
+        return Device("cpu")
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("--device", choices=["cuda", "cpu"])
+    parser.add_argument("--size", default="1024,16384")
+    parser.add_argument("--repeats", type=int, default=31)
+    options = parser.parse_args(arguments)
+    try:
+        sizes = [int(size) for size in options.size.split(",")]
+        if min(sizes) < 1 or options.repeats < 1:
+            raise ValueError
+    except ValueError:
+        print(f"--size is '{options.size}' and --repeats is {options.repeats} (numbers above 0); give --size 1024,4096",
+              file=sys.stderr)  # fmt: skip
+        return 2
+    try:
+        library("tessera")
+        device = chosen_device(options.device)
+    except Missing as missing:
+        print(f"{missing} (this script times tessera); name the module's folder in PYTHONPATH, or choose another "
+              "--device", file=sys.stderr)  # fmt: skip
+        return 2
+    entered = [enter() for enter in device.on_stream]
+    for one in entered:
+        one.__enter__()
+    gc.disable()
+    try:
+        empty, rows = measure(device, sizes, options.repeats, lambda text: print(text, flush=True))
+    finally:
+        gc.enable()
+        for one in reversed(entered):
+            one.__exit__(None, None, None)
+    document = {"schema": 1, "device": device.name, "versions": versions_of(device), "sizes": sizes}
+    document.update(repeats=options.repeats, empty=device.empty_name, empty_microseconds=empty, rows=rows)
+    os.makedirs(options.folder, exist_ok=True)
+    with open(os.path.join(options.folder, "call_overhead.json"), "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+        file.write("\n")
+    with open(os.path.join(options.folder, "call_overhead.md"), "w", encoding="utf-8") as file:
+        file.write(table_of(document))
+    print(table_of(document))
+    return 1 if any(row["status"] == "wrong" for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
