@@ -214,8 +214,8 @@ int wrong_totals(bool side_by_side, int branches, int submissions) {
   auto graph = graph_of(exec, [&](Node<Exec> const& root) {
     Node<Exec> last = root;
     for (int b = 0; b < branches; ++b) {
-      Node<Exec> const next = last.then_parallel_reduce("tessera::tests::graph_reduce", Policy(exec, 0, n), Remainders{b},
-                                                        totals[static_cast<std::size_t>(b)]);
+      Node<Exec> const next = last.then_parallel_reduce("tessera::tests::graph_reduce", Policy(exec, 0, n),
+                                                        Remainders{b}, totals[static_cast<std::size_t>(b)]);
       if (!side_by_side) last = next;
     }
   });

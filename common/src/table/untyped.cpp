@@ -52,8 +52,9 @@ bool has_wide_extents() {
 // extents.
 void check_view(FieldSpec const& spec, Shape const& shape) {
   if (shape.size() >= 3 && std::ranges::max(shape) > std::numeric_limits<std::uint32_t>::max() && !has_wide_extents()) {
-    throw UserError(std::string(spec.name) + " has the shape " + to_string(shape) +
-                    ", but this Kokkos allows extents below 2^32 in three dimensions; use smaller extents, or Kokkos 5");
+    throw UserError(
+        std::string(spec.name) + " has the shape " + to_string(shape) +
+        ", but this Kokkos allows extents below 2^32 in three dimensions; use smaller extents, or Kokkos 5");
   }
   double stride = 1;
   bool empty = false;
