@@ -130,6 +130,55 @@ TEST(Normal, SineAndCosineOfEachAngle) {
   EXPECT_LT(worst_cosine, 1.3 * 0x1p-24);
 }
 
+// Each seventh u that a normal number in float can have, and all of the largest ones, where the logarithm cancels.
+TEST(Normal, RadiusOfEachU) {
+  double worst = 0;
+  for (std::uint32_t k = 1; k < std::uint32_t{1} << 24; k += k < (std::uint32_t{1} << 24) - 65536 ? 7 : 1) {
+    float const square = detail::minus_two_log<float>((k - 1) << 8 | 0xff);  // the lower 8 bits do not count
+    double const exact = -2 * std::log(static_cast<double>(k) * 0x1p-24);
+    worst = std::max(worst, std::abs(static_cast<double>(square) - exact) / exact);
+  }
+  EXPECT_LT(worst, 2 * 0x1p-24);
+}
+
+// Elements 0 and 2 have one word, 1 and 3 the other.
+struct TwoWords {
+  std::uint64_t even;
+  std::uint64_t odd;
+  template <class Bits>
+  [[nodiscard]] KOKKOS_FUNCTION Kokkos::Array<Bits, 4> bits(std::uint64_t, std::uint32_t) const {
+    auto const u = static_cast<Bits>(even);
+    auto const v = static_cast<Bits>(odd);
+    return {u, v, u, v};
+  }
+};
+
+// The eighths of a turn and their neighbours, where the quadrant or the sign of the rest changes.
+template <class T>
+void expect_angles() {
+  constexpr int size = 8 * sizeof(T);
+  constexpr int digits = size == 64 ? 53 : 24;
+  for (std::uint64_t eighth = 0; eighth < 8; ++eighth) {
+    for (int step = -1; step <= 1; ++step) {
+      std::uint64_t const v = (eighth << (digits - 3)) + static_cast<std::uint64_t>(step);
+      std::uint64_t const of_v = v << (size - digits);
+      auto const four = Normal<T>{}.four(TwoWords{std::uint64_t{1} << (size - 1), of_v}, 0);
+      long double const part = static_cast<long double>(v & ((std::uint64_t{1} << digits) - 1)) /
+                               std::exp2(static_cast<long double>(digits));
+      long double const u = 0.5L + std::exp2(static_cast<long double>(-digits));
+      long double const r = std::sqrt(-2 * std::log(u));
+      long double const angle = 2 * std::numbers::pi_v<long double> * part;
+      auto const tolerance = static_cast<double>(normal_roundings * std::exp2(-digits) * r);
+      EXPECT_NEAR(four[0], static_cast<double>(r * std::cos(angle)), tolerance) << eighth << " eighths " << step;
+      EXPECT_NEAR(four[1], static_cast<double>(r * std::sin(angle)), tolerance) << eighth << " eighths " << step;
+    }
+  }
+}
+TEST(Normal, AnglesBesideEighths) {
+  expect_angles<float>();
+  expect_angles<double>();
+}
+
 TEST(Integers, AreRejectedAsDocumented) {
   // 2^32 mod 6 = 4: word 0 times 6 has the lower half 0, which is below 4.
   EXPECT_EQ(Integers(10, 16).at(Chosen{0, 0xffffffff}, 3), 15);
@@ -157,8 +206,16 @@ TEST(Integers, AreUnbiased) {
   for (std::uint64_t const count : accepted) EXPECT_EQ(count, accepted[0]);
 }
 
+// Several counters per index, as on a GPU; hosts have one.
+template <class T>
+struct ThreeCounters {
+  static constexpr int pack = pack_width<T>;
+  static constexpr int items = 3;
+  static constexpr int apart = 8;
+};
+
 // A part that begins anywhere has the bits of the whole, also if it is not aligned to 16 bytes.
-template <class T, class Distribution>
+template <class T, class Distribution, class Tuning = kernels::RandomTuning<Kokkos::DefaultExecutionSpace, T>>
 void expect_parts(Distribution const& distribution) {
   using Exec = Kokkos::DefaultExecutionSpace;
   Exec const exec;
@@ -171,7 +228,7 @@ void expect_parts(Distribution const& distribution) {
       for (std::size_t const shift : {0, 1, 2, 3}) {
         Kokkos::View<T*, Exec> const memory("memory", count + 8);
         auto const part = Kokkos::subview(memory, std::make_pair(shift, shift + count));
-        kernels::FillRandom<Exec, T, Distribution>(42, 7, distribution, begin)(exec, part);
+        kernels::FillRandom<Exec, T, Distribution, Philox4x32, Tuning>(42, 7, distribution, begin)(exec, part);
         auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, memory);
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < memory.extent(0); ++i) {
@@ -188,6 +245,8 @@ TEST(FillRandom, PartsAgree) {
   expect_parts<std::int32_t>(Integers(-5, 1000));
   expect_parts<float>(Normal<float>{});
   expect_parts<double>(Uniform<double>{});
+  expect_parts<float, Normal<float>, ThreeCounters<float>>(Normal<float>{});
+  expect_parts<double, Uniform<double>, ThreeCounters<double>>(Uniform<double>{});
 }
 
 }  // namespace
