@@ -93,27 +93,25 @@ struct Ranked {
 }
 
 // Two calls in the same scratch, as in a loop over digits: the second on the same items.
-template <int Bits, int N, class M, class L>
+template <int Bits, int N, int Threads = 0, class M, class L>
 KOKKOS_FUNCTION void rank_twice(M const& team, L const& lanes, std::uint32_t const* digits, std::uint32_t* scratch,
                                 std::uint32_t* places, std::uint32_t* counts, std::uint32_t* begins) {
   using Scratch = team::DigitScratch<Bits>;
   int const own = team.team_rank() * N * L::width;
   Scratch const memory{scratch, scratch + Scratch::counters_for(team.team_size())};
-  auto items = lanes.template fill<team::LaneItems<std::uint32_t, N>>({});
-  lanes.each(
-      [&](int lane, auto& of_lane) {
-        for (int row = 0; row < N; ++row) of_lane.at[row] = digits[own + row * L::width + lane];
-      },
-      items);
   for (int call = 0; call < 2; ++call) {
-    auto found = lanes.template fill<team::LanePlaces<N>>({});
-    team::rank_by_digit<Bits, N>(
-        team, lanes, items, [](int, std::uint32_t item) { return item; }, found, memory,
-        [&](int bin, std::uint32_t count) { counts[bin] += count; },
+    auto found = lanes.template fill<team::LaneItems<std::uint32_t, N>>({});
+    lanes.each(
+        [&](int lane, auto& of_lane) {
+          for (int row = 0; row < N; ++row) of_lane.at[row] = digits[own + row * L::width + lane];
+        },
+        found);
+    team::rank_by_digit<Bits, N, Threads>(
+        team, lanes, found, memory, [&](int bin, std::uint32_t count) { counts[bin] += count; },
         [&](int bin, std::uint32_t begin) { begins[bin] += begin; });
     lanes.each(
         [&](int lane, auto const& of_lane) {
-          for (int row = 0; row < N; ++row) places[own + row * L::width + lane] += of_lane[row];
+          for (int row = 0; row < N; ++row) places[own + row * L::width + lane] += of_lane.at[row];
         },
         found);
     team.team_barrier();
@@ -127,10 +125,12 @@ KOKKOS_FUNCTION void rank_twice(M const& team, L const& lanes, std::uint32_t con
   return twice;
 }
 
-template <int Bits, int N, int W>
+// Threads: 0, or the only size of the team, known at compile time.
+template <int Bits, int N, int W, int Threads = 0>
 void expect_ranked_in_any_order() {
   using Scratch = team::DigitScratch<Bits>;
   for (int const threads : {1, 2, 3, 5, 8}) {
+    if (Threads != 0 && threads != Threads) continue;
     AdversarialTeam team(threads);
     int const n = threads * N * W;
     auto const numbers = static_cast<std::size_t>(Scratch::counters_for(threads) + Scratch::sums_for(threads));
@@ -144,8 +144,9 @@ void expect_ranked_in_any_order() {
                      std::vector<std::uint32_t>(Scratch::bins)};
         ASSERT_EQ(team.run(order, 1,
                            [&](AdversarialTeam::Member const& member) {
-                             rank_twice<Bits, N>(member, lane::Emulated<W>{}, digits.data(), scratch,
-                                                 found.places.data(), found.counts.data(), found.begins.data());
+                             rank_twice<Bits, N, Threads>(member, lane::Emulated<W>{}, digits.data(), scratch,
+                                                          found.places.data(), found.counts.data(),
+                                                          found.begins.data());
                            }),
                   std::nullopt);
         ASSERT_TRUE(half(found) == expected) << Bits << " bits, " << N << " rows, " << W << " lanes, " << threads
@@ -164,6 +165,8 @@ TEST(DigitRank, InAnyOrder) {
   expect_ranked_in_any_order<8, 2, 32>();
   expect_ranked_in_any_order<8, 1, 2>();
   expect_ranked_in_any_order<5, 3, 64>();
+  expect_ranked_in_any_order<3, 2, 4, 5>();
+  expect_ranked_in_any_order<8, 1, 2, 3>();
 }
 
 TEST(DigitRank, DocumentedExample) {

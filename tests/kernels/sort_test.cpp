@@ -174,6 +174,7 @@ struct ManyTiles : kernels::BinTuning<Exec, T, Value> {
 template <class Exec, class T, class Value>
 struct AsOnGpu : kernels::WarpBinTuning<Exec, T, Value> {
   using Bounds = Kokkos::LaunchBounds<>;
+  using CountBounds = Kokkos::LaunchBounds<>;
   static constexpr int rows = 3;
   static constexpr int small_rows = 2;
   static constexpr std::size_t launch_tiles = 5;
@@ -218,7 +219,7 @@ template <class Key, class Value>
 void expect_sorted_as_shipped() {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
     using Tuning = kernels::SortTuning<Exec, Key, Value>;
-    auto const tile = static_cast<std::size_t>(kernels::detail::items_of_tile<Exec, Key, Tuning>());
+    auto const tile = static_cast<std::size_t>(kernels::detail::items_of_tile<Key, Tuning>());
     auto const small = static_cast<std::size_t>(kernels::detail::SmallSortKernel<Exec, Key, Value, Tuning>::most());
     for (std::size_t const n : {small, small + 1, tile - 1, tile, tile + 1, (std::size_t{1} << 20) + 3}) {
       expect_both_sorted<Exec, Key, Value, Tuning>(make_keys<Key>(Keys::random, n), {});
@@ -379,26 +380,29 @@ TEST(Split, RefusesWrongBins) {
 
 // ---- The kernels, with teams in every order of their threads, one after another in one scratch between guard pages.
 
-template <bool has_values>
+template <int team_threads>
 struct FourLanes : kernels::WarpBinTuning<AdversarialSpace, std::uint32_t, std::uint32_t> {
+  static constexpr int threads = team_threads;
   static constexpr int lanes = 4;
   static constexpr int rows = 3;
   static constexpr int small_rows = 3;
   static constexpr int count_rows = 2;
+  static constexpr int look_back_words = 3;
   using Bounds = Kokkos::LaunchBounds<>;
+  using CountBounds = Kokkos::LaunchBounds<>;
 };
 
-template <bool has_values>
+template <bool has_values, int threads>
 class WorstSortOrders {
  public:
   using Key = std::uint32_t;
   using Value = std::conditional_t<has_values, std::uint32_t, kernels::NoValue>;
-  using Tuning = FourLanes<has_values>;
+  using Tuning = FourLanes<threads>;
   using Digit = collective::KeyOrder<Key>;
   using Arrays = kernels::detail::MovedArrays<Key, Value>;
 
-  WorstSortOrders(int threads, std::size_t n, Keys kind)
-      : threads_(threads), n_(n), team_(threads), keys_(make_keys<Key>(kind, n)), out_(n + 1), values_(n + 1) {
+  WorstSortOrders(std::size_t n, Keys kind)
+      : n_(n), team_(threads), keys_(make_keys<Key>(kind, n)), out_(n + 1), values_(n + 1) {
     indices_.resize(n);
     if constexpr (has_values) std::iota(indices_.begin(), indices_.end(), Value(0));
   }
@@ -406,7 +410,7 @@ class WorstSortOrders {
   void small() {
     using Kernel = kernels::detail::SmallSortKernel<AdversarialSpace, Key, Value, Tuning>;
     SortOrder const order{.descending = true};
-    run_and_check(order, Kernel::scratch_bytes(threads_), 1, [&](Arrays const& arrays) {
+    run_and_check(order, Kernel::scratch_bytes(), 1, [&](Arrays const& arrays) {
       return Kernel{arrays, nullptr, nullptr, static_cast<int>(n_), {order}};
     });
   }
@@ -423,14 +427,14 @@ class WorstSortOrders {
     std::vector<std::int64_t> totals(2 * 256);
     std::vector<std::int64_t> begins(2 * 2 * 256);
     std::uint32_t finished = 0;
-    kernels::Chunks const chunks = kernels::split(n_, static_cast<std::size_t>(threads_) * 8, 3);
+    kernels::Chunks const chunks = kernels::split(n_, static_cast<std::size_t>(threads) * 8, 3);
     for (Order const order : all_orders) {
       Count const count{digits.codes(), keys_.data(), 2, totals.data(), &finished, begins.data(), nullptr, 0, chunks};
       run(order, Count::scratch_bytes(2), chunks.count, count);
       EXPECT_EQ(finished, 0U);
       EXPECT_EQ(totals, std::vector<std::int64_t>(2 * 256));
-      run_and_check_one(order, {.begin_bit = 5, .end_bit = 13}, Kernel::scratch_bytes(threads_),
-                        static_cast<int>(tiles), [&](Arrays const& arrays) {
+      run_and_check_one(order, {.begin_bit = 5, .end_bit = 13}, Kernel::scratch_bytes(), static_cast<int>(tiles),
+                        [&](Arrays const& arrays) {
                           return Kernel{arrays,
                                         digits.bin_of(0),
                                         0,
@@ -457,13 +461,13 @@ class WorstSortOrders {
       run(order, Count::scratch_bytes(), chunks.count, Count{{digit}, keys_.data(), starts.data(), chunks});
       std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), std::int64_t{0});
       run_and_check_one(
-          order, {.begin_bit = 5, .end_bit = 13}, Kernel::scratch_bytes(threads_), chunks.count,
+          order, {.begin_bit = 5, .end_bit = 13}, Kernel::scratch_bytes(), chunks.count,
           [&](Arrays const& arrays) { return Kernel{arrays, digit, starts.data(), chunks, static_cast<int>(tile())}; });
     }
   }
 
  private:
-  [[nodiscard]] std::size_t tile() const { return static_cast<std::size_t>(threads_) * 12; }
+  [[nodiscard]] static constexpr std::size_t tile() { return threads * std::size_t{12}; }
 
   template <class Kernel>
   void run(Order order, std::size_t bytes, int league, Kernel const& kernel) {
@@ -486,7 +490,7 @@ class WorstSortOrders {
     run(order, bytes, league, make(Arrays{keys_.data(), out, indices_.data(), values}));
     auto const places = sorted_places(keys_, by);
     for (std::size_t i = 0; i < n_; ++i) {
-      ASSERT_EQ(out[i], keys_[places[i]]) << n_ << ", " << threads_ << " threads, " << name_of(order) << ", at " << i;
+      ASSERT_EQ(out[i], keys_[places[i]]) << n_ << ", " << threads << " threads, " << name_of(order) << ", at " << i;
       if constexpr (has_values) {
         ASSERT_EQ(values[i], places[i]);
       }
@@ -501,7 +505,6 @@ class WorstSortOrders {
     for (Order const order : all_orders) run_and_check_one(order, by, bytes, league, make);
   }
 
-  int threads_;
   std::size_t n_;
   AdversarialTeam team_;
   std::vector<Key> keys_;
@@ -510,24 +513,24 @@ class WorstSortOrders {
   GuardedArray<std::uint32_t> values_;
 };
 
-template <bool has_values>
+template <bool has_values, int threads>
 void expect_sorted_in_any_order() {
-  for (int const threads : {1, 2, 3, 5}) {
-    std::size_t const tile = static_cast<std::size_t>(threads) * 12;
-    for (Keys const kind : {Keys::random, Keys::few, Keys::equal}) {
-      for (std::size_t const n : {std::size_t{0}, std::size_t{1}, tile - 1, tile}) {
-        WorstSortOrders<has_values>(threads, n, kind).small();
-      }
-      for (std::size_t const n : {std::size_t{1}, tile - 1, tile, tile + 1, 7 * tile + 5}) {
-        WorstSortOrders<has_values>(threads, n, kind).look_back();
-        WorstSortOrders<has_values>(threads, n, kind).chunks();
-      }
+  std::size_t const tile = threads * std::size_t{12};
+  for (Keys const kind : {Keys::random, Keys::few, Keys::equal}) {
+    for (std::size_t const n : {std::size_t{0}, std::size_t{1}, tile - 1, tile}) {
+      WorstSortOrders<has_values, threads>(n, kind).small();
+    }
+    for (std::size_t const n : {std::size_t{1}, tile - 1, tile, tile + 1, 7 * tile + 5}) {
+      WorstSortOrders<has_values, threads>(n, kind).look_back();
+      WorstSortOrders<has_values, threads>(n, kind).chunks();
     }
   }
 }
 TEST(SortKernels, InOneScratchInAnyOrder) {
-  expect_sorted_in_any_order<false>();
-  expect_sorted_in_any_order<true>();
+  expect_sorted_in_any_order<false, 1>();
+  expect_sorted_in_any_order<false, 3>();
+  expect_sorted_in_any_order<true, 2>();
+  expect_sorted_in_any_order<true, 5>();
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 
 #include <tessera/collective/look_back.hpp>
 #include <tessera/collective/shared_word.hpp>
+#include <tessera/core/unroll.hpp>
 
 namespace tessera::collective {
 
@@ -41,19 +42,31 @@ struct BinLookBackHandle {
 
   /// Returns the number of items of `bin` in all tiles before `tile`. May be called by any lane; waits until these
   /// tiles have published. No scratch, no barriers.
+  /// \tparam Words predecessors that are read at the same time. The latency of a read decides how many predecessors a
+  ///         tile visits: all tiles that started meanwhile have published only their partial counts.
+  template <int Words = 1>
   [[nodiscard]] KOKKOS_FUNCTION std::uint32_t before(std::uint32_t tile, int bin) const {
     std::uint32_t const mask = (std::uint32_t{1} << count_bits) - 1;
     std::uint32_t sum = 0;
     while (tile > 0) {
-      std::uint32_t const word = load_word(word_of(tile - 1, bin));
-      std::uint32_t const found = word >> count_bits;
-      if (found == tag(TileState::inclusive)) return sum + (word & mask);
-      if (found == tag(TileState::partial)) {
-        sum += word & mask;
-        --tile;
-      } else {
-        back_off(0);
+      std::uint32_t words[Words];
+      TESSERA_UNROLL
+      for (std::uint32_t k = 0; k < Words; ++k) {
+        // Before the first tile there is nothing.
+        words[k] = k < tile ? load_word(word_of(tile - 1 - k, bin)) : tag(TileState::inclusive) << count_bits;
       }
+      bool is_known = true;  // all words so far: the sum goes on with the next one
+      TESSERA_UNROLL
+      for (std::uint32_t k = 0; k < Words; ++k) {
+        std::uint32_t const found = words[k] >> count_bits;
+        if (is_known && found == tag(TileState::inclusive)) return sum + (words[k] & mask);
+        is_known = is_known && found == tag(TileState::partial);
+        if (is_known) {
+          sum += words[k] & mask;
+          --tile;
+        }
+      }
+      if (!is_known) back_off(0);
     }
     return sum;
   }

@@ -120,14 +120,14 @@ struct SmallSortKernel {
   /// Returns the longest array.
   [[nodiscard]] static constexpr int most() {
     if constexpr (Tuning::warps) {
-      return items_of_tile<Exec, Key, Tuning, Tuning::small_rows>();
+      return items_of_tile<Key, Tuning, Tuning::small_rows>();
     } else {
       return Tuning::small;
     }
   }
-  [[nodiscard]] static std::size_t scratch_bytes(int threads) {
+  [[nodiscard]] static std::size_t scratch_bytes() {
     if constexpr (Tuning::warps) {
-      return Tile::scratch_bytes(threads);
+      return Tile::scratch_bytes();
     } else {
       return HostBins<Exec>::scratch_bytes();
     }
@@ -181,8 +181,8 @@ class ChunkedPasses {
   using BinOf = collective::KeyOrder<Key>;
   using Scatter = ScatterChunksKernel<Exec, Key, Value, BinOf, Tuning>;
   using Count = CountChunksKernel<Exec, Key, BinCodes<Key, BinOf>, Tuning>;
-  static constexpr int tile = items_of_tile<Exec, Key, Tuning>();
-  static constexpr int threads = threads_of_tile<Exec, Tuning>();
+  static constexpr int tile = items_of_tile<Key, Tuning>();
+  static constexpr int threads = Tuning::threads;
 
  public:
   static constexpr char const* label = "tessera::radix_sort";
@@ -207,7 +207,7 @@ class ChunkedPasses {
     scan_(exec, counts_, counts_);
     Kokkos::parallel_for(label_ + "::scatter",
                          with_scratch(typename Scatter::Policy(exec, chunks_.count, threads, Scatter::vector_length),
-                                      Scatter::scratch_bytes(threads)),
+                                      Scatter::scratch_bytes()),
                          Scatter{arrays, bin_of, counts_.data(), chunks_, tile});
   }
 
@@ -306,10 +306,10 @@ class DigitSort {
   void enqueue(Exec const& exec, Arrays const& arrays) {
     if (n_ == 0) return;
     if (is_small_) {
-      int const threads = threads_of_tile<Exec, Tuning>();
+      int const threads = Tuning::threads;
       Kokkos::parallel_for(
           label_ + "::one_team",
-          with_scratch(typename Small::Policy(exec, 1, threads, Small::vector_length), Small::scratch_bytes(threads)),
+          with_scratch(typename Small::Policy(exec, 1, threads, Small::vector_length), Small::scratch_bytes()),
           Small{arrays, keys_copy_.data(), values_copy_.data(), static_cast<int>(n_), digits_});
       return;
     }

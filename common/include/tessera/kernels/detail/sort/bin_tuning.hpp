@@ -32,7 +32,8 @@ inline constexpr int bytes_per_lane = value_bytes<Value> == 0                   
 template <ExecutionSpace Exec, class T, class Value>
 struct WarpBinTuning {
   static constexpr int lanes = 32;
-  static constexpr int threads = 12;  ///< warps per team that orders a tile
+  static constexpr int threads = is_gpu<Exec> ? 12 : 1;  ///< per team that orders a tile: warps of a GPU
+  static constexpr int look_back_words = 8;              ///< predecessors that a lane reads at a time
   /// Items per lane. The tile is exchanged through scratch, 35 KB of the 40 KB that a team of Kokkos 4.6 has on CUDA.
   /// Values follow their items through the same scratch; the places of the items are then kept in registers, and fewer
   /// items fit without a spill (nvcc 13.0).
@@ -41,9 +42,10 @@ struct WarpBinTuning {
   static constexpr int small_rows = std::min(8, rows);  ///< of a team that sorts the whole array
   /// Two teams of 384 lanes share a multiprocessor, with 80 registers per lane.
   using Bounds = TeamBounds<Exec, 384, 2>;
-  static constexpr int count_threads = 16;                                       ///< warps per team that counts
-  static constexpr int count_rows = sizeof(T) > 8 ? 2 : sizeof(T) > 4 ? 8 : 16;  ///< items per lane in flight there
-  static constexpr double count_chunks = 0.5;  ///< chunks per resident team: each adds all counters to the totals
+  static constexpr int count_threads = 16;                                      ///< warps per team that counts
+  static constexpr int count_rows = sizeof(T) > 8 ? 1 : sizeof(T) > 4 ? 4 : 8;  ///< items per lane in flight there
+  using CountBounds = TeamBounds<Exec, 512, 3>;                                 ///< 40 registers per lane
+  static constexpr double count_chunks = 0.75;  ///< chunks per resident team: each adds all counters to the totals
   /// Tiles of a launch that looks back, at least. A longer array takes up to four launches (more above 2^30 items),
   /// which share one workspace: a tile's counts take 1 KB, 3% of its items.
   static constexpr std::size_t launch_tiles = 8192;
@@ -57,6 +59,7 @@ struct HostBinTuning : WarpBinTuning<Exec, T, Value> {
   static constexpr int host_tile_bytes = 1 << 18;  ///< of items: half of a core's second-level cache
   static constexpr int small = 1 << 12;            ///< items that one thread sorts in one launch
   static constexpr double count_chunks = 1;
+  static constexpr int look_back_words = 1;
   static constexpr bool warps = false;
 };
 
@@ -69,15 +72,11 @@ namespace detail {
 inline constexpr int bin_bits = 8;
 inline constexpr int bin_count = 1 << bin_bits;
 
-/// The threads of teams that order tiles, and the items of a tile.
-template <ExecutionSpace Exec, class Tuning>
-[[nodiscard]] constexpr int threads_of_tile() {
-  return is_gpu<Exec> ? Tuning::threads : 1;
-}
-template <ExecutionSpace Exec, class T, class Tuning, int rows = Tuning::rows>
+/// The items of a tile.
+template <class T, class Tuning, int rows = Tuning::rows>
 [[nodiscard]] constexpr int items_of_tile() {
   if constexpr (Tuning::warps) {
-    return threads_of_tile<Exec, Tuning>() * Tuning::lanes * rows;
+    return Tuning::threads * Tuning::lanes * rows;
   } else {
     return std::max(1, Tuning::host_tile_bytes / static_cast<int>(sizeof(T)));
   }

@@ -65,7 +65,8 @@ KOKKOS_INLINE_FUNCTION void add_to_counter(std::uint64_t* counter, int more) {
 
 /// Counts the digits of in[begin, end) in `counters` [digits][256].
 ///
-/// \tparam Codes `code(T)` returns an item's code; `of(code, d)` digit d of the code, below 256
+/// \tparam Codes `code(T)` returns an item's code; `of(code, d)` digit d of the code, below 256: bits of the code, the
+///         same for all codes
 ///
 /// Must be called by all lanes of the team. Barriers: the counters are zero and may be read by the whole team before
 /// and after the call only across a barrier of the caller.
@@ -106,23 +107,21 @@ KOKKOS_FUNCTION void count_digits(Member const& team, L const& lanes, T const* i
           },
           items, own_codes, first_code);
       Code const common = lanes.template read<Code>(first_code, 0);
+      auto differences = lanes.template fill<Code>({});
+      lanes.each(
+          [&](int, team::LaneItems<Code, rows> const& of_lane, Code& differs) {
+            TESSERA_UNROLL
+            for (int row = 0; row < rows; ++row) differs |= of_lane.at[row] ^ common;
+          },
+          own_codes, differences);
       for (int d = 0; d < digits; ++d) {
         // If all items of the part share the digit, as in sorted or constant data, one lane counts them: 32 atomics on
         // one counter run one after the other.
-        std::uint32_t const digit = codes.of(common, d);
-        auto is_same = lanes.template fill<bool>(true);
-        lanes.each(
-            [&](int, team::LaneItems<Code, rows> const& of_lane, bool& same) {
-              TESSERA_UNROLL
-              for (int row = 0; row < rows; ++row) same = same && codes.of(of_lane.at[row], d) == digit;
-            },
-            own_codes, is_same);
+        auto differs = lanes.template fill<bool>(false);
+        lanes.each([&](int, Code difference, bool& other) { other = codes.of(difference, d) != 0; }, differences,
+                   differs);
         Counter* const of_digit = counters + d * bin_count;
-        if (count == part && lanes.all(is_same)) {
-          lanes.each([&](int lane) {
-            if (lane == 0) add_to_counter(of_digit + digit, part);
-          });
-        } else {
+        if (count < part) {
           lanes.each(
               [&](int lane, team::LaneItems<Code, rows> const& of_lane) {
                 TESSERA_UNROLL
@@ -131,6 +130,17 @@ KOKKOS_FUNCTION void count_digits(Member const& team, L const& lanes, T const* i
                 }
               },
               own_codes);
+        } else if (lanes.any(differs)) {
+          lanes.each(
+              [&](int, team::LaneItems<Code, rows> const& of_lane) {
+                TESSERA_UNROLL
+                for (int row = 0; row < rows; ++row) add_to_counter(of_digit + codes.of(of_lane.at[row], d), 1);
+              },
+              own_codes);
+        } else {
+          lanes.each([&](int lane) {
+            if (lane == 0) add_to_counter(of_digit + codes.of(common, d), part);
+          });
         }
       }
     }
@@ -140,7 +150,7 @@ KOKKOS_FUNCTION void count_digits(Member const& team, L const& lanes, T const* i
 /// Counts all digits of all items in one launch. The last team writes the begins of the bins of each digit.
 template <ExecutionSpace Exec, class T, class Codes, class Tuning>
 struct CountAllKernel {
-  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::CountBounds>;
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, Tuning::lanes>;
   using Counter = BinCounter<Exec>;
@@ -234,7 +244,7 @@ struct CountAllKernel {
 /// Counts one digit of each chunk, bin by bin: counts[bin * chunks + chunk].
 template <ExecutionSpace Exec, class T, class Codes, class Tuning>
 struct CountChunksKernel {
-  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::CountBounds>;
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, Tuning::lanes>;
   using Counter = BinCounter<Exec>;

@@ -26,8 +26,8 @@ template <ExecutionSpace Exec, class T, class Value, class BinOf, class Codes, c
 class LookBackBins {
   using Count = CountAllKernel<Exec, T, Codes, Tuning>;
   using Pass = LookBackBinsKernel<Exec, T, Value, BinOf, Tuning>;
-  static constexpr int tile = items_of_tile<Exec, T, Tuning>();
-  static constexpr int threads = threads_of_tile<Exec, Tuning>();
+  static constexpr int tile = items_of_tile<T, Tuning>();
+  static constexpr int threads = Tuning::threads;
   static constexpr int counting = is_gpu<Exec> ? Tuning::count_threads : 1;
 
  public:
@@ -46,7 +46,7 @@ class LookBackBins {
         totals_(label + "::totals", digits * bin_count),
         finished_(label + "::finished"),
         begins_(unset(label + "::begins"), digits * 2 * bin_count) {
-    require_scratch<Exec>(Pass::scratch_bytes(threads));
+    require_scratch<Exec>(Pass::scratch_bytes());
   }
 
   /// Enqueues the launch that counts. `offsets`: null, or the place for the begins of `bins` bins and n.
@@ -67,7 +67,7 @@ class LookBackBins {
       std::int64_t const* const of_launch = begins + launch % 2 * bin_count;
       std::int64_t* const of_next = begins + (launch + 1) % 2 * bin_count;
       typename Pass::Policy policy(exec, league_of(tiles), threads, Pass::vector_length);
-      Kokkos::parallel_for(label_ + "::pass", with_scratch(policy, Pass::scratch_bytes(threads)),
+      Kokkos::parallel_for(label_ + "::pass", with_scratch(policy, Pass::scratch_bytes()),
                            Pass{arrays, bin_of, first * tile, n_, static_cast<std::uint32_t>(tiles), tile, of_launch,
                                 of_next, look_back_.next_launch(exec, tiles)});
     }

@@ -44,18 +44,13 @@ class BinTile {
   static constexpr int width = Lanes::width;
   static constexpr bool has_values = value_bytes<Value> > 0;
   using Digits = team::DigitScratch<bin_bits>;
-  static_assert(Tuning::threads * width * rows <= 65536, "Tessera: the places of a tile have 16 bits");
+  static constexpr int threads = Tuning::threads;
+  static constexpr int stride = threads * width;  ///< lanes of the team
+  static constexpr int items = stride * rows;     ///< of a whole tile
 
-  /// The bytes of a team's scratch.
-  [[nodiscard]] KOKKOS_FUNCTION static constexpr std::size_t exchange_bytes(int threads) {
-    std::size_t const items = static_cast<std::size_t>(threads) * width * rows;
-    std::size_t const widest = sizeof(T) > value_bytes<Value> ? sizeof(T) : value_bytes<Value>;
-    std::size_t const counters = static_cast<std::size_t>(Digits::counters_for(threads)) * sizeof(std::uint32_t);
-    return items * widest > counters ? items * widest : counters;
-  }
-  [[nodiscard]] static std::size_t scratch_bytes(int threads) {
-    return Words::shmem_size(bin_count) + Exchange::shmem_size((exchange_bytes(threads) + 15) / 16) +
-           Numbers::shmem_size(bin_count + 1 + Digits::sums_for(threads) + 1);
+  /// Returns the bytes of a team's scratch.
+  [[nodiscard]] static std::size_t scratch_bytes() {
+    return Words::shmem_size(bin_count) + Exchange::shmem_size(exchange_size) + Numbers::shmem_size(numbers_size);
   }
 
   /// Takes the team's scratch. Must be called by all lanes of the team, as all functions here.
@@ -63,13 +58,11 @@ class BinTile {
   KOKKOS_FUNCTION explicit BinTile(Member const& team)
       : own_(team.team_rank() * width * rows),
         lane_(team.team_rank() * width),
-        stride_(team.team_size() * width),
         items_(Lanes{}.template fill<team::LaneItems<T, rows>>({})),
-        places_(Lanes{}.template fill<team::LanePlaces<rows>>({})) {
-    int const threads = team.team_size();
+        places_(Lanes{}.template fill<team::LaneItems<std::uint32_t, rows>>({})) {
     Words const words(team.team_scratch(0), bin_count);
-    Exchange const exchange(team.team_scratch(0), (exchange_bytes(threads) + 15) / 16);
-    Numbers const numbers(team.team_scratch(0), bin_count + 1 + Digits::sums_for(threads) + 1);
+    Exchange const exchange(team.team_scratch(0), exchange_size);
+    Numbers const numbers(team.team_scratch(0), numbers_size);
     offsets = words.data();
     exchange_ = exchange.data();
     begins = numbers.data();
@@ -99,15 +92,24 @@ class BinTile {
   /// Ranks the items that the tile holds.
   template <class Member, class OnCount>
   KOKKOS_FUNCTION void rank_items(Member const& team, BinOf const& bin_of, OnCount const& on_count) {
-    int const valid = count_ - own_;
-    auto const missing = static_cast<std::uint32_t>(stride_ * rows - count_);
+    Lanes{}.each(
+        [&](int lane, auto const& own, auto& bins) {
+          TESSERA_UNROLL
+          for (int row = 0; row < rows; ++row) bins.at[row] = static_cast<std::uint32_t>(bin_of(own.at[row]));
+          if (count_ == items) return;
+          // Places without an item come last, in the last bin, from which they are subtracted.
+          TESSERA_UNROLL
+          for (int row = 0; row < rows; ++row) {
+            if (own_ + row * width + lane >= count_) bins.at[row] = bin_count - 1U;
+          }
+        },
+        items_, places_);
     auto* const to = begins;
     auto const count = static_cast<std::uint32_t>(count_);
-    team::rank_by_digit<bin_bits, rows>(
-        team, Lanes{}, items_,
-        // Places without an item come last, in the last bin, from which they are subtracted.
-        [&](int i, T const& x) { return i < valid ? static_cast<std::uint32_t>(bin_of(x)) : bin_count - 1U; }, places_,
-        digits_, [&](int bin, std::uint32_t n) { on_count(bin, bin == bin_count - 1 ? n - missing : n); },
+    auto const missing = static_cast<std::uint32_t>(items - count_);
+    team::rank_by_digit<bin_bits, rows, threads>(
+        team, Lanes{}, places_, digits_,
+        [&](int bin, std::uint32_t n) { on_count(bin, bin == bin_count - 1 ? n - missing : n); },
         [&](int bin, std::uint32_t begin) {
           to[bin] = begin;
           if (bin == bin_count - 1) to[bin_count] = count;
@@ -131,20 +133,14 @@ class BinTile {
   template <class Member>
   KOKKOS_FUNCTION void store(Member const& team, BinOf const& bin_of, T* to, [[maybe_unused]] Value* values_to) {
     // Four bins per register: with values, they are needed after the items have left scratch.
-    constexpr int words = (rows + 3) / 4;
-    auto bins = Lanes{}.template fill<team::LaneItems<std::uint32_t, words>>({});
-    T const* const in = reinterpret_cast<T const*>(exchange_);
-    Lanes{}.each(
-        [&](int lane, team::LaneItems<std::uint32_t, words>& of_lane) {
-          TESSERA_UNROLL
-          for (int row = 0; row < rows; ++row) {
-            int const i = row * stride_ + lane_ + lane;
-            if (i >= count_) continue;
-            T const x = in[i];
-            auto const bin = static_cast<std::uint32_t>(bin_of(x));
-            to[offsets[bin] + i] = x;
-            of_lane.at[row / 4] |= bin << (8 * (row % 4));
-          }
+    auto bins = Lanes{}.template fill<team::LaneItems<std::uint32_t, (rows + 3) / 4>>({});
+    T const* const ordered = reinterpret_cast<T const*>(exchange_);
+    for_each_ordered(
+        [&](int row, int i, auto& of_lane) {
+          T const x = ordered[i];
+          auto const bin = static_cast<std::uint32_t>(bin_of(x));
+          (to + i)[offsets[bin]] = x;
+          if constexpr (has_values) of_lane.at[row / 4] |= bin << (8 * (row % 4));
         },
         bins);
     if constexpr (has_values) {
@@ -152,13 +148,9 @@ class BinTile {
       put(reinterpret_cast<Value*>(exchange_), values_);
       team.team_barrier();
       Value const* const values = reinterpret_cast<Value const*>(exchange_);
-      Lanes{}.each(
-          [&](int lane, team::LaneItems<std::uint32_t, words> const& of_lane) {
-            TESSERA_UNROLL
-            for (int row = 0; row < rows; ++row) {
-              int const i = row * stride_ + lane_ + lane;
-              if (i < count_) values_to[offsets[(of_lane.at[row / 4] >> (8 * (row % 4))) & 0xffU] + i] = values[i];
-            }
+      for_each_ordered(
+          [&](int row, int i, auto const& of_lane) {
+            (values_to + i)[offsets[(of_lane.at[row / 4] >> (8 * (row % 4))) & 0xffU]] = values[i];
           },
           bins);
     }
@@ -188,7 +180,7 @@ class BinTile {
   template <class Body>
   KOKKOS_FUNCTION void for_each_bin(Body const& body) const {
     Lanes{}.each([&](int lane) {
-      for (int bin = lane_ + lane; bin < bin_count; bin += stride_) body(bin);
+      for (int bin = lane_ + lane; bin < bin_count; bin += stride) body(bin);
     });
   }
 
@@ -199,13 +191,36 @@ class BinTile {
     char bytes[16];
   };
   using Exchange = ScratchView<Sixteen*, Exec>;
+  static constexpr std::size_t widest = sizeof(T) > value_bytes<Value> ? sizeof(T) : value_bytes<Value>;
+  static constexpr std::size_t counters_bytes = sizeof(std::uint32_t) * Digits::counters_for(threads);
+  static constexpr std::size_t exchange_size =
+      ((items * widest > counters_bytes ? items * widest : counters_bytes) + 15) / 16;
+  static constexpr int numbers_size = bin_count + 1 + Digits::sums_for(threads) + 1;
 
+  /// Calls `body(row, i, own)` for the items i of the ordered tile, neighbouring lanes for neighbouring items.
+  template <class Body, class Own>
+  KOKKOS_FUNCTION void for_each_ordered(Body const& body, Own& own) const {
+    Lanes{}.each(
+        [&](int lane, auto& of_lane) {
+          if (count_ == items) {
+            TESSERA_UNROLL
+            for (int row = 0; row < rows; ++row) body(row, row * stride + lane_ + lane, of_lane);
+          } else {
+            TESSERA_UNROLL
+            for (int row = 0; row < rows; ++row) {
+              int const i = row * stride + lane_ + lane;
+              if (i < count_) body(row, i, of_lane);
+            }
+          }
+        },
+        own);
+  }
   template <class V, class Items>
   KOKKOS_FUNCTION void put(V* to, Items const& items) const {
     Lanes{}.each(
         [&](int, auto const& own, auto const& places) {
           TESSERA_UNROLL
-          for (int row = 0; row < rows; ++row) to[places[row]] = own.at[row];
+          for (int row = 0; row < rows; ++row) to[places.at[row]] = own.at[row];
         },
         items, places_);
   }
@@ -231,14 +246,13 @@ class BinTile {
         items);
   }
 
-  int own_;     // first item of the thread's part
-  int lane_;    // number of the thread's lane 0 in the team
-  int stride_;  // lanes of the team
+  int own_;   // first item of the thread's part
+  int lane_;  // number of the thread's lane 0 in the team
   int count_ = 0;
   Sixteen* exchange_;
   Digits digits_;
   typename Lanes::template Value<team::LaneItems<T, rows>> items_;
-  typename Lanes::template Value<team::LanePlaces<rows>> places_;
+  typename Lanes::template Value<team::LaneItems<std::uint32_t, rows>> places_;  // bins until they are ranked
   typename Lanes::template Value<team::LaneItems<Value, rows>> values_;
 };
 
@@ -291,9 +305,9 @@ struct LookBackBinsKernel {
   std::int64_t* next_begins;
   collective::BinLookBackHandle look_back;
 
-  [[nodiscard]] static std::size_t scratch_bytes(int threads) {
+  [[nodiscard]] static std::size_t scratch_bytes() {
     if constexpr (Tuning::warps) {
-      return Tile::scratch_bytes(threads);
+      return Tile::scratch_bytes();
     } else {
       return HostBins<Exec>::scratch_bytes();
     }
@@ -328,7 +342,7 @@ struct LookBackBinsKernel {
     if constexpr (Tile::has_values) tile.load_values(arrays.values_from + begin);
     tile.for_each_bin([&](int bin) {
       std::uint32_t const of_bin = tile.begins[bin + 1] - tile.begins[bin];
-      std::uint32_t const before = number > 0 ? look_back.before(number, bin) : 0;
+      std::uint32_t const before = number > 0 ? look_back.template before<Tuning::look_back_words>(number, bin) : 0;
       if (number > 0) look_back.publish(number, bin, collective::TileState::inclusive, before + of_bin);
       std::int64_t const to = begins[bin] + before;
       tile.offsets[bin] = to - tile.begins[bin];
@@ -354,7 +368,7 @@ struct LookBackBinsKernel {
       }
     }
     for (int bin = 0; bin < bin_count; ++bin) {
-      std::uint32_t const before = number > 0 ? look_back.before(number, bin) : 0;
+      std::uint32_t const before = number > 0 ? look_back.template before<Tuning::look_back_words>(number, bin) : 0;
       look_back.publish(number, bin, collective::TileState::inclusive, before + bins.counts(bin));
       bins.next(bin) = begins[bin] + before;
       if (number + 1 == tiles) next_begins[bin] = begins[bin] + before + bins.counts(bin);
@@ -378,9 +392,9 @@ struct ScatterChunksKernel {
   Chunks chunks;
   int tile_size;
 
-  [[nodiscard]] static std::size_t scratch_bytes(int threads) {
+  [[nodiscard]] static std::size_t scratch_bytes() {
     if constexpr (Tuning::warps) {
-      return Tile::scratch_bytes(threads);
+      return Tile::scratch_bytes();
     } else {
       return HostBins<Exec>::scratch_bytes();
     }
