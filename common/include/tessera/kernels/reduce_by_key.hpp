@@ -189,12 +189,13 @@ struct RunsKernel {
             for (int row = 0; row < rows; ++row) {
               State running = op(threads.before, before.of_row[row]);
               for (int e = 0; e < pack; ++e) {
-                std::uint32_t const head = (is_head.of_row[row] >> e) & 1U;
-                if (head != 0) {
+                bool const head = (is_head.of_row[row] & (1U << e)) != 0;
+                if (head) {
                   heads(running.heads) = of_lane.at[row][e];
                   ended(running.heads) = running.value;
                 }
-                running = op(running, {head, folded.at[row][e]});
+                running.heads += head ? 1U : 0U;
+                fold(running.value, head, folded.at[row][e]);
               }
             }
           },
@@ -224,7 +225,7 @@ struct RunsKernel {
             for (int row = 0; row < rows; ++row) {
               State running = op(op(before, threads.before), of_rows.of_row[row]);
               for (int e = 0; e < pack; ++e) {
-                running = op(running, {(is_head.of_row[row] >> e) & 1U, folded.at[row][e]});
+                fold(running.value, (is_head.of_row[row] & (1U << e)) != 0, folded.at[row][e]);
                 folded.at[row][e] = running.value;
               }
             }
@@ -248,6 +249,12 @@ struct RunsKernel {
   }
 
  private:
+  // Folds an element into the value of the run, or begins a run with it.
+  KOKKOS_FUNCTION void fold(V& value, bool is_head, V const& x) const {
+    V const longer = op.op(value, x);
+    value = is_head ? x : longer;
+  }
+
   KOKKOS_FUNCTION void publish(Member const& team, std::size_t tile, collective::TileState state,
                                State const& value) const {
     Kokkos::single(Kokkos::PerThread(team), [&] { look_back.publish(tile, state, value); });
@@ -281,8 +288,10 @@ struct RunsKernel {
   KOKKOS_FUNCTION void find_heads(Lanes const& lanes, std::size_t begin, int mine,
                                   typename Lanes::template Value<Keys> const& own_keys,
                                   typename Lanes::template Value<Heads>& heads) const {
-    Key earlier = begin > 0 && mine > 0 ? keys[begin - 1] : Key(0);
-    int const first_of_all = begin == 0 ? 0 : -1;
+    // The first element of all is a head: before it stands the complement of its key.
+    auto first = lanes.template fill<Key>(0);
+    lanes.each([&](int, Key& key, Keys const& own) { key = own.at[0][0]; }, first, own_keys);
+    Key earlier = begin > 0 ? keys[begin - 1] : ~lanes.template read<Key>(first, 0);
     TESSERA_UNROLL
     for (int row = 0; row < rows; ++row) {
       auto last = lanes.template fill<Key>(0);
@@ -294,11 +303,13 @@ struct RunsKernel {
             Key previous = lane == 0 ? before_row : of_left;
             std::uint32_t bits = 0;
             for (int e = 0; e < pack; ++e) {
-              int const i = thread::row_offset<width, pack>(row, lane, e);
               Key const key = own.at[row][e];
-              bool const is_head = i < mine && (key != previous || i == first_of_all);
-              bits |= (is_head ? 1U : 0U) << e;
+              bits |= (key != previous ? 1U : 0U) << e;
               previous = key;
+            }
+            if (mine < part) {
+              int const valid = mine - thread::row_offset<width, pack>(row, lane, 0);
+              bits &= valid <= 0 ? 0U : ~0U >> (32 - Kokkos::min(valid, 32));
             }
             own_heads.of_row[row] = bits;
           },
@@ -317,9 +328,9 @@ struct RunsKernel {
       auto states = lanes.template fill<State>(op.identity());
       lanes.each(
           [&](int, State& state, Folded const& own, Heads const& own_heads) {
-            for (int e = 0; e < pack; ++e) {
-              state = op(state, {(own_heads.of_row[row] >> e) & 1U, own.at[row][e]});
-            }
+            std::uint32_t const bits = own_heads.of_row[row];
+            state.heads = static_cast<std::uint32_t>(Kokkos::Experimental::popcount_builtin(bits));
+            for (int e = 0; e < pack; ++e) fold(state.value, (bits & (1U << e)) != 0, own.at[row][e]);
           },
           states, values, heads);
       thread::inclusive_scan(lanes, states, op);
