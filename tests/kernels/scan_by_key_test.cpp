@@ -37,9 +37,9 @@ struct FewElements : kernels::ReduceByKeyTuning<Exec, std::int32_t> {
   static constexpr int rows = is_gpu<Exec> ? 1 : 2;
 };
 
-// Runs of 1 to `longest` elements.
+// Runs of 1 to `longest` elements. The first key is 0, as memory that nobody has set.
 [[nodiscard]] std::int32_t key_of(std::size_t i, std::size_t longest) {
-  return static_cast<std::int32_t>(i / longest % 5 + (i % longest == 0 ? 9 : 0));
+  return static_cast<std::int32_t>(i / longest % 5 + (i % longest == 0 ? 0 : 9));
 }
 [[nodiscard]] std::int32_t value_of(std::size_t i) { return i % 3 == 0 ? 0 : static_cast<std::int32_t>(i % 1009); }
 
