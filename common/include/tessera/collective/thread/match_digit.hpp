@@ -42,7 +42,7 @@ template <int Bit, lane::Lanes L, class Digit, class Peers>
 KOKKOS_FUNCTION void keep_equal_bit(L const& lanes, Digit const& digit, Peers& peers) {
   using Mask = LaneMask<L::width>;
 #if defined(__CUDA_ARCH__)
-  if constexpr (L::width == 32) {
+  if constexpr (L::width == 32 && std::is_same_v<Peers, Mask>) {  // and not emulated
     // From this form ptxas makes three instructions per bit, and one more for all predicates of the digit.
     asm volatile(
         "{ .reg .pred set; .reg .b32 votes; and.b32 votes, %1, %2; setp.ne.b32 set, votes, 0;"
