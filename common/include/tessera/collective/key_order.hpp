@@ -7,8 +7,8 @@
 /// - Integers: the sign bit is flipped, so that negative keys come first.
 /// - Floats: positive numbers get their sign bit set, and negative numbers have all bits flipped. Zeros of both signs
 ///   have the same word. Each NaN has the largest word.
-/// - Descending: all bits are flipped, except in the word of a NaN, which stays last. (A float is negated instead, which
-///   flips the same bits.)
+/// - Descending: all bits are flipped, except in the word of a NaN, which stays last. (A float is negated, which flips
+///   the same bits.)
 /// - Bits: only the bits from `begin_bit` to `end_bit - 1` of the word count.
 ///
 /// Example, float: -1 -> 0x407fffff, -0 and 0 -> 0x80000000, 1 -> 0xbf800000, NaN -> 0xffffffff.
