@@ -95,9 +95,10 @@ struct Offsets {
     std::uint64_t const from = share(static_cast<double>(first));
     if (r == first) return from;
     std::uint64_t const to = end == rows ? n : share(static_cast<double>(end));
-    std::array<double, block> places{};
+    std::array<double, block> places;
+    places.fill(1);  // sorted as a whole: of a part, g++ 16 warns that the sort reads behind the array
     for (std::uint64_t i = first + 1; i < end; ++i) places[i - first - 1] = uniform(i);
-    std::sort(places.begin(), places.begin() + (end - first - 1));
+    std::sort(places.begin(), places.end());
     return from + static_cast<std::uint64_t>(static_cast<double>(to - from) * places[r - first - 1]);
   }
 
