@@ -57,8 +57,9 @@ struct GradientOfUnit {
 
 }  // namespace detail
 
-/// The gradients of a block. Construct it once, for all layers of a shape: it allocates six matrices like x and one
-/// with d_ff columns. A call only enqueues; calls on one object must not run concurrently.
+/// The gradients of a block. Construct it once, for all layers of a shape: it allocates six matrices like x, one with
+/// d_ff columns, and the workspaces of the gradients of its layers, layernorms and attention. A call only enqueues;
+/// calls on one object must not run concurrently.
 template <ExecutionSpace Exec, class T>
 class TransformerBlockBackward {
  public:
