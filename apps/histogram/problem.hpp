@@ -74,7 +74,7 @@ struct Parameters {
 struct Histogram : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "histogram",
                                 .summary = "counts[b] = elements in bin b of [lo, hi), outside = elements in none",
-                                .traffic = {.pattern = Traffic::Pattern::sums, .launches = 2, .word_bytes = 8}};
+                                .traffic = {.pattern = Traffic::Pattern::sums, .launches = 3, .word_bytes = 8}};
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
