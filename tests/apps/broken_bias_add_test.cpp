@@ -34,8 +34,9 @@ struct AddWrongly {
   }
 };
 
-template <Mistake mistake>
 struct Broken {
+  Mistake mistake;
+
   template <ExecutionSpace Exec, class T>
   void operator()(Exec const& exec, InputOn<BiasAdd, Exec, T> const& in, OutputOn<BiasAdd, Exec, T> const& out) const {
     std::size_t const n = in.x.size();
@@ -48,17 +49,16 @@ struct Broken {
 // A 7 x 13 matrix.
 ParameterMap const seven_rows{{"rows", std::int64_t{7}}};
 
-template <Mistake mistake>
-void expect_caught(std::string const& message) {
-  testing::expect_caught<BiasAdd>(Broken<mistake>{}, 91, seven_rows, message);
+void expect_caught(Mistake mistake, std::string const& message) {
+  testing::expect_caught<BiasAdd>(Broken{mistake}, 91, seven_rows, message);
 }
 
-TEST(BrokenBiasAdd, OfRow) { expect_caught<Mistake::of_row>("first"); }
-TEST(BrokenBiasAdd, GoesOn) { expect_caught<Mistake::goes_on>("first"); }
-TEST(BrokenBiasAdd, NoneAdded) { expect_caught<Mistake::none_added>("first"); }
-TEST(BrokenBiasAdd, AddedTwice) { expect_caught<Mistake::added_twice>("first"); }
-TEST(BrokenBiasAdd, MissesLastColumn) { expect_caught<Mistake::misses_last_column>("first"); }
-TEST(BrokenBiasAdd, Unmasked) { expect_caught<Mistake::unmasked>("past the end"); }
+TEST(BrokenBiasAdd, OfRow) { expect_caught(Mistake::of_row, "first"); }
+TEST(BrokenBiasAdd, GoesOn) { expect_caught(Mistake::goes_on, "first"); }
+TEST(BrokenBiasAdd, NoneAdded) { expect_caught(Mistake::none_added, "first"); }
+TEST(BrokenBiasAdd, AddedTwice) { expect_caught(Mistake::added_twice, "first"); }
+TEST(BrokenBiasAdd, MissesLastColumn) { expect_caught(Mistake::misses_last_column, "first"); }
+TEST(BrokenBiasAdd, Unmasked) { expect_caught(Mistake::unmasked, "past the end"); }
 
 TEST(BiasAddShapes, BiasIsAsLongAsARow) {
   EXPECT_THROW((void)BiasAdd::output_shapes({{3, 4}, {3}}, {}), UserError);

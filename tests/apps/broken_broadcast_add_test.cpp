@@ -46,8 +46,9 @@ void add_wrongly(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& in, Out
                        AddWrongly<T>{in.a.data(), in.b.data(), out.out.data(), rows, cols, mistake});
 }
 
-template <Mistake mistake>
 struct Broken {
+  Mistake mistake;
+
   template <ExecutionSpace Exec, class T>
   void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& in,
                   OutputOn<BroadcastAdd, Exec, T> const& out) const {
@@ -58,16 +59,15 @@ struct Broken {
 // A 7 x 13 matrix.
 ParameterMap const seven_rows{{"rows", std::int64_t{7}}};
 
-template <Mistake mistake>
-void expect_caught(std::string const& message) {
-  testing::expect_caught<BroadcastAdd>(Broken<mistake>{}, 91, seven_rows, message);
+void expect_caught(Mistake mistake, std::string const& message) {
+  testing::expect_caught<BroadcastAdd>(Broken{mistake}, 91, seven_rows, message);
 }
 
-TEST(BrokenBroadcastAdd, Operands) { expect_caught<Mistake::operands>("first"); }
-TEST(BrokenBroadcastAdd, Axes) { expect_caught<Mistake::axes>("first"); }
-TEST(BrokenBroadcastAdd, KeepsRow) { expect_caught<Mistake::keeps_row>("first"); }
-TEST(BrokenBroadcastAdd, Unmasked) { expect_caught<Mistake::unmasked>("past the end"); }
-TEST(BrokenBroadcastAdd, MissesLastColumn) { expect_caught<Mistake::misses_last_column>("12"); }
+TEST(BrokenBroadcastAdd, Operands) { expect_caught(Mistake::operands, "first"); }
+TEST(BrokenBroadcastAdd, Axes) { expect_caught(Mistake::axes, "first"); }
+TEST(BrokenBroadcastAdd, KeepsRow) { expect_caught(Mistake::keeps_row, "first"); }
+TEST(BrokenBroadcastAdd, Unmasked) { expect_caught(Mistake::unmasked, "past the end"); }
+TEST(BrokenBroadcastAdd, MissesLastColumn) { expect_caught(Mistake::misses_last_column, "12"); }
 
 }  // namespace
 }  // namespace tessera::broadcast_add

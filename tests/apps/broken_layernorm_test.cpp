@@ -29,8 +29,9 @@ namespace {
 enum class Mistake { square_of_the_mean, unbiased_variance, misses_tail, eps_outside, swapped_parameters, no_shift };
 
 // One thread per row, with one mistake.
-template <class T, Mistake mistake>
+template <class T>
 struct Kernel {
+  Mistake mistake;
   T const* x;
   T const* gamma;
   T const* beta;
@@ -64,28 +65,28 @@ struct Kernel {
   }
 };
 
-template <Mistake mistake>
 struct Broken {
+  Mistake mistake;
+
   template <ExecutionSpace Exec, class T>
     requires Floating<T>
   void operator()(Exec const& exec, InputOn<Layernorm, Exec, T> const& in,
                   OutputOn<Layernorm, Exec, T> const& out) const {
     Kokkos::parallel_for("tessera::tests::broken_layernorm", Kokkos::RangePolicy<Exec>(exec, 0, in.x.extent(0)),
-                         Kernel<T, mistake>{in.x.data(), in.gamma.data(), in.beta.data(), out.y.data(), in.x.extent(1),
-                                            static_cast<Arithmetic<T>>(in.parameters.eps)});
+                         Kernel<T>{mistake, in.x.data(), in.gamma.data(), in.beta.data(), out.y.data(), in.x.extent(1),
+                                   static_cast<Arithmetic<T>>(in.parameters.eps)});
   }
 };
 
-template <Mistake mistake>
-void expect_mistake_caught(double eps = 1e-5) {
-  testing::expect_caught<Layernorm>(Broken<mistake>{}, 7 * 13,
+void expect_mistake_caught(Mistake mistake, double eps = 1e-5) {
+  testing::expect_caught<Layernorm>(Broken{mistake}, 7 * 13,
                                     {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"eps", eps}}, "y");
 }
 
-TEST(BrokenLayernorm, UnbiasedVariance) { expect_mistake_caught<Mistake::unbiased_variance>(); }
-TEST(BrokenLayernorm, MissesTail) { expect_mistake_caught<Mistake::misses_tail>(); }
-TEST(BrokenLayernorm, EpsOutside) { expect_mistake_caught<Mistake::eps_outside>(0.5); }
-TEST(BrokenLayernorm, SwappedParameters) { expect_mistake_caught<Mistake::swapped_parameters>(); }
+TEST(BrokenLayernorm, UnbiasedVariance) { expect_mistake_caught(Mistake::unbiased_variance); }
+TEST(BrokenLayernorm, MissesTail) { expect_mistake_caught(Mistake::misses_tail); }
+TEST(BrokenLayernorm, EpsOutside) { expect_mistake_caught(Mistake::eps_outside, 0.5); }
+TEST(BrokenLayernorm, SwappedParameters) { expect_mistake_caught(Mistake::swapped_parameters); }
 
 // x = 1000 + 0.01 i loses accuracy with E[x^2] - E[x]^2.
 class LargeMean final : public FieldSource {
@@ -108,9 +109,8 @@ class LargeMean final : public FieldSource {
 };
 
 // Returns what run_row reports for such rows.
-template <Mistake mistake>
-void expect_caught_beside_a_large_mean(DType dtype) {
-  App const app = testing::app_with({testing::rows_of<Layernorm>(Broken<mistake>{})});
+void expect_caught_beside_a_large_mean(Mistake mistake, DType dtype) {
+  App const app = testing::app_with({testing::rows_of<Layernorm>(Broken{mistake})});
   for (Row const& row : app.rows) {
     if (row.dtype != dtype) continue;
     auto const problem_case = app.read(row.dtype, LargeMean(), testing::with_defaults(app, {}));
@@ -120,11 +120,11 @@ void expect_caught_beside_a_large_mean(DType dtype) {
 }
 
 TEST(BrokenLayernorm, SquareOfTheMean) {
-  expect_caught_beside_a_large_mean<Mistake::square_of_the_mean>(DType::float32);
-  expect_caught_beside_a_large_mean<Mistake::square_of_the_mean>(DType::float64);
+  expect_caught_beside_a_large_mean(Mistake::square_of_the_mean, DType::float32);
+  expect_caught_beside_a_large_mean(Mistake::square_of_the_mean, DType::float64);
 }
 // A mean of x itself that is rounded to float has a larger error than the bound allows.
-TEST(BrokenLayernorm, NoShift) { expect_caught_beside_a_large_mean<Mistake::no_shift>(DType::float32); }
+TEST(BrokenLayernorm, NoShift) { expect_caught_beside_a_large_mean(Mistake::no_shift, DType::float32); }
 
 // Rows of any length, processed by teams of lanes that hold Packs packs each: in registers if these suffice, otherwise
 // in parts.

@@ -90,17 +90,19 @@ struct SplitSegment {
 };
 
 // A partition with one mistake.
-template <Mistake M>
 struct Broken {
+  Mistake mistake;
+
   template <ExecutionSpace Exec, class T>
   void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
                   OutputOn<Partition, Exec, T> const& out) const {
-    Kokkos::parallel_for(
-        "tessera::tests::broken_partition", Kokkos::RangePolicy<Exec>(exec, 0, out.left_count.extent(0)),
-        SplitSegment<T>{in.parameters, in.in.data(), out.values.data(), out.left_count.data(), in.in.extent(0), M});
+    Kokkos::parallel_for("tessera::tests::broken_partition",
+                         Kokkos::RangePolicy<Exec>(exec, 0, out.left_count.extent(0)),
+                         SplitSegment<T>{in.parameters, in.in.data(), out.values.data(), out.left_count.data(),
+                                         in.in.extent(0), mistake});
   }
   [[nodiscard]] std::vector<WrittenField> outputs() const {
-    if (M != Mistake::fills_the_rest) return {};
+    if (mistake != Mistake::fills_the_rest) return {};
     return {{.field = "values", .count_field = "left_count"}, {.field = "left_count"}};
   }
 };
@@ -144,21 +146,23 @@ struct SplitInBins {
     }
   }
 };
-template <BinMistake M>
 struct BrokenBins {
+  BinMistake mistake;
+
   template <ExecutionSpace Exec, class T>
   void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
                   OutputOn<Partition, Exec, T> const& out) const {
     Kokkos::parallel_for("tessera::tests::broken_bins", Kokkos::RangePolicy<Exec>(exec, 0, 1),
                          SplitInBins<T>{PivotBins<T>(in.parameters), static_cast<int>(in.parameters.bins), in.in.data(),
-                                        out.values.data(), out.left_count.data(), in.in.extent(0), M});
+                                        out.values.data(), out.left_count.data(), in.in.extent(0), mistake});
   }
 };
 
 // Returns what a row of the variant reports for each dtype and space; the element `pivot_at` is the pivot.
-template <class Variant>
-void for_each_outcome(std::size_t size, ParameterMap given, int runs, auto const& body, int pivot_at = -1) {
-  App const app = testing::app_with({testing::rows_of<Partition>(Variant{})});
+template <class Tested>
+void for_each_outcome(Tested const& tested, std::size_t size, ParameterMap given, int runs, auto const& body,
+                      int pivot_at = -1) {
+  App const app = testing::app_with({testing::rows_of<Partition>(tested)});
   for (Row const& row : app.rows) {
     if (!testing::is_wanted(row)) continue;
     if (pivot_at >= 0) {
@@ -177,45 +181,45 @@ void expect_passed(std::string const& outcome, std::string const& name) {
 }
 
 TEST(BrokenPartition, ThePathItselfIsRight) {
-  for_each_outcome<Broken<Mistake::none>>(100, {}, 2, expect_passed, 50);
-  for_each_outcome<Broken<Mistake::none>>(100, {{"segment", std::int64_t{10}}}, 2, expect_passed);
+  for_each_outcome(Broken{Mistake::none}, 100, {}, 2, expect_passed, 50);
+  for_each_outcome(Broken{Mistake::none}, 100, {{"segment", std::int64_t{10}}}, 2, expect_passed);
 }
 TEST(BrokenPartition, Bins) {
   ParameterMap const bins{{"bins", std::int64_t{9}}, {"width", 0.1}};
-  for_each_outcome<BrokenBins<BinMistake::none>>(100, bins, 2, expect_passed);
-  testing::expect_caught<Partition>(BrokenBins<BinMistake::reversed_in_a_bin>{}, 100, bins, "values");
-  testing::expect_caught<Partition>(BrokenBins<BinMistake::exclusive_counts>{}, 100, bins, "left_count");
-  testing::expect_caught<Partition>(BrokenBins<BinMistake::one_place_early>{}, 100, bins, "values");
+  for_each_outcome(BrokenBins{BinMistake::none}, 100, bins, 2, expect_passed);
+  testing::expect_caught<Partition>(BrokenBins{BinMistake::reversed_in_a_bin}, 100, bins, "values");
+  testing::expect_caught<Partition>(BrokenBins{BinMistake::exclusive_counts}, 100, bins, "left_count");
+  testing::expect_caught<Partition>(BrokenBins{BinMistake::one_place_early}, 100, bins, "values");
 }
 TEST(BrokenPartition, EqualGoesLeft) {
-  for_each_outcome<Broken<Mistake::equal_goes_left>>(
-      100, {}, 1,
+  for_each_outcome(
+      Broken{Mistake::equal_goes_left}, 100, {}, 1,
       [](std::string const& outcome, std::string const& name) {
         EXPECT_NE(outcome.find("wrong"), std::string::npos) << name << ": " << outcome;
       },
       50);
 }
 TEST(BrokenPartition, RightReversed) {
-  testing::expect_caught<Partition>(Broken<Mistake::right_reversed>{}, 100, {}, "values");
+  testing::expect_caught<Partition>(Broken{Mistake::right_reversed}, 100, {}, "values");
 }
 TEST(BrokenPartition, SecondTileOff) {
-  testing::expect_caught<Partition>(Broken<Mistake::second_tile_off>{}, 100, {}, "values");
+  testing::expect_caught<Partition>(Broken{Mistake::second_tile_off}, 100, {}, "values");
 }
 TEST(BrokenPartition, NotStableInLanes) {
-  testing::expect_caught<Partition>(Broken<Mistake::not_stable_in_lanes>{}, 100, {}, "values");
+  testing::expect_caught<Partition>(Broken{Mistake::not_stable_in_lanes}, 100, {}, "values");
 }
 TEST(BrokenPartition, InclusiveScan) {
-  testing::expect_caught<Partition>(Broken<Mistake::inclusive_scan>{}, 100, {}, "values");
+  testing::expect_caught<Partition>(Broken{Mistake::inclusive_scan}, 100, {}, "values");
 }
 TEST(BrokenPartition, CountsInFloat) {
-  testing::expect_caught<Partition>(Broken<Mistake::counts_in_float>{}, (std::size_t{1} << 24) + 3, {{"pivot", 1000.0}},
+  testing::expect_caught<Partition>(Broken{Mistake::counts_in_float}, (std::size_t{1} << 24) + 3, {{"pivot", 1000.0}},
                                     "expected 16777219, got 16777216");
 }
 TEST(BrokenPartition, IgnoresSegments) {
-  testing::expect_caught<Partition>(Broken<Mistake::ignores_segments>{}, 100, {{"segment", std::int64_t{30}}}, "wrong");
+  testing::expect_caught<Partition>(Broken{Mistake::ignores_segments}, 100, {{"segment", std::int64_t{30}}}, "wrong");
 }
 TEST(BrokenPartition, FillsTheRest) {
-  testing::expect_caught<Partition>(Broken<Mistake::fills_the_rest>{}, 100, {}, "were written after the first");
+  testing::expect_caught<Partition>(Broken{Mistake::fills_the_rest}, 100, {}, "were written after the first");
 }
 
 // Evaluates x < pivot in double, for numbers of T around the pivot.
@@ -306,7 +310,7 @@ void expect_right() {
       for (std::int64_t const team : {0, 3}) {
         for (std::int64_t const tile : {0, 37}) {
           if (tile != 0 && size > 2000) continue;
-          for_each_outcome<Variant>(size, {{"pivot", pivot}, {"team", team}, {"tile", tile}}, 2, expect_passed);
+          for_each_outcome(Variant{}, size, {{"pivot", pivot}, {"team", team}, {"tile", tile}}, 2, expect_passed);
         }
       }
     }
@@ -319,7 +323,7 @@ TEST(PartitionOfGpus, Lanes) {
   for (std::size_t const size : {0, 1, 31, 32, 33, 511, 513, 5003}) {
     for (std::int64_t const segment : {1, 2, 5, 16, 17, 31, 32, 33, 64, 100, 511, 512}) {
       for (double const pivot : {0.0, -1000.0, 1000.0}) {
-        for_each_outcome<LanesAsOnGpu>(size, {{"pivot", pivot}, {"segment", segment}}, 1, expect_passed);
+        for_each_outcome(LanesAsOnGpu{}, size, {{"pivot", pivot}, {"segment", segment}}, 1, expect_passed);
       }
     }
   }

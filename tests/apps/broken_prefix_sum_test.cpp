@@ -46,14 +46,15 @@ struct ScanTile {
 };
 
 // A scan with one mistake.
-template <Mistake M>
 struct Broken {
+  Mistake mistake;
+
   template <ExecutionSpace Exec, class T>
   void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in,
                   OutputOn<PrefixSum, Exec, T> const& out) const {
     std::size_t const n = in.in.extent(0);
     Kokkos::parallel_for("tessera::tests::broken_prefix_sum", Kokkos::RangePolicy<Exec>(exec, 0, (n + tile - 1) / tile),
-                         ScanTile<T>{in.in.data(), out.out.data(), n, M});
+                         ScanTile<T>{in.in.data(), out.out.data(), n, mistake});
   }
 };
 
@@ -86,31 +87,22 @@ struct SplitTile : kernels::TileScanInScratch {
   }
 };
 
-template <bool waits>
-struct Split {
-  static constexpr VariantInfo info{.name = "split",
-                                    .summary = "Hillis and Steele in one buffer, perhaps a barrier short"};
-  template <class Exec, class T, class Op>
-  using Scan = kernels::TwoLevelScan<Exec, T, Op, SplitTile<waits>>;
-  template <ExecutionSpace Exec, class T>
-  using Plan = ScanPlan<Split, Exec, T>;
-};
-
 // The sweeps of blelloch_padded; one of them may ignore that the tile's indices are padded.
 enum class Forgets { nothing, up, down };
 
-template <class Value, Forgets F>
+template <Forgets F>
 struct PaddedTile : kernels::TileScanInScratch {
   template <class Values>
   using Tile = team::BankPadded<Values>;
   [[nodiscard]] static std::array<int, 1> scratch(int of_tile, int) {
-    return {team::padded_length(team::blelloch_leaves(of_tile), team::bank_row<Value>)};
+    return {team::padded_length(team::blelloch_leaves(of_tile), team::bank_row<double>)};  // the most padding
   }
   [[nodiscard]] static double rounding_steps(int of_tile, int) { return 2 * std::ceil(std::log2(of_tile)); }
 
   template <class Member, class Values, class Op>
   [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(Member const& team, Values const& tile, int n,
                                                                         Op const& op) {
+    using Value = typename Values::non_const_value_type;
     int const leaves = team::blelloch_leaves(n);
     auto const up = [&](int i) -> Value& { return F == Forgets::up ? tile.values(i) : tile(i); };
     auto const down = [&](int i) -> Value& { return F == Forgets::down ? tile.values(i) : tile(i); };
@@ -140,14 +132,21 @@ struct PaddedTile : kernels::TileScanInScratch {
   }
 };
 
-template <Forgets F>
-struct Padded {
-  static constexpr VariantInfo info{.name = "padded",
-                                    .summary = "Blelloch with padded indices, perhaps not in all sweeps"};
-  template <class Exec, class T, class Op>
-  using Scan = kernels::TwoLevelScan<Exec, T, Op, PaddedTile<typename kernels::ScanElements<T, Op>::Value, F>>;
+// Sums by one of these scans of tiles.
+template <class TileScan>
+struct Sums {
+  static constexpr VariantInfo info{.name = "sums", .summary = "sums by a scan of tiles that may be wrong"};
   template <ExecutionSpace Exec, class T>
-  using Plan = ScanPlan<Padded, Exec, T>;
+  struct Plan : kernels::TwoLevelScan<Exec, T, collective::Sum<T>, TileScan> {
+    Plan(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in)
+        : Plan::TwoLevelScan(exec, in.in.extent(0), {}, in.parameters.tile, in.parameters.team,
+                             "tessera::tests::sums") {}
+    void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in,
+                    OutputOn<PrefixSum, Exec, T> const& out) const {
+      Plan::TwoLevelScan::operator()(exec, in.in, out.out);
+    }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "out"}}; }
+  };
 };
 
 // The tiles' totals after their own scan, with the sum of all previous tiles.
@@ -251,31 +250,32 @@ TEST(BrokenPrefixSum, TotalsOfAllBefore) {
 }
 TEST(BrokenPrefixSum, NoBarrierBetweenReadingAndWriting) {
   ParameterMap const of_two{{"team", std::int64_t{2}}, {"tile", std::int64_t{512}}};
-  testing::expect_caught<PrefixSum>(Split<false>{}, 50001, of_two, "out", testing::repeats(50), testing::Where::hosts);
-  testing::expect_right<PrefixSum>(Split<true>{}, 50001, of_two, 5);
+  testing::expect_caught<PrefixSum>(Sums<SplitTile<false>>{}, 50001, of_two, "out", testing::repeats(50),
+                                    testing::Where::hosts);
+  testing::expect_right<PrefixSum>(Sums<SplitTile<true>>{}, 50001, of_two, 5);
 }
 // Padding is inserted only between rows, so the tiles have several rows: a single row could not show the mistake.
 TEST(BrokenPrefixSum, PaddingForgottenInOneSweep) {
   ParameterMap const of_rows{{"tile", std::int64_t{100}}};
-  testing::expect_caught<PrefixSum>(Padded<Forgets::up>{}, 1001, of_rows, "out");
-  testing::expect_caught<PrefixSum>(Padded<Forgets::down>{}, 1001, of_rows, "out");
-  testing::expect_right<PrefixSum>(Padded<Forgets::nothing>{}, 1001, of_rows, 2);
+  testing::expect_caught<PrefixSum>(Sums<PaddedTile<Forgets::up>>{}, 1001, of_rows, "out");
+  testing::expect_caught<PrefixSum>(Sums<PaddedTile<Forgets::down>>{}, 1001, of_rows, "out");
+  testing::expect_right<PrefixSum>(Sums<PaddedTile<Forgets::nothing>>{}, 1001, of_rows, 2);
 }
-TEST(BrokenPrefixSum, ThePathItselfIsRight) { testing::expect_right<PrefixSum>(Broken<Mistake::none>{}, 100, {}, 2); }
+TEST(BrokenPrefixSum, ThePathItselfIsRight) { testing::expect_right<PrefixSum>(Broken{Mistake::none}, 100, {}, 2); }
 TEST(BrokenPrefixSum, PreviousTileOnly) {
-  testing::expect_caught<PrefixSum>(Broken<Mistake::previous_tile_only>{}, 24, {}, "16");
+  testing::expect_caught<PrefixSum>(Broken{Mistake::previous_tile_only}, 24, {}, "16");
 }
 TEST(BrokenPrefixSum, LastTileUnwritten) {
-  testing::expect_caught<PrefixSum>(Broken<Mistake::skips_last_tile>{}, 20, {}, "16");
+  testing::expect_caught<PrefixSum>(Broken{Mistake::skips_last_tile}, 20, {}, "16");
 }
 TEST(BrokenPrefixSum, ExclusiveForInclusive) {
-  testing::expect_caught<PrefixSum>(Broken<Mistake::not_shifted>{}, 20, {}, "out");
+  testing::expect_caught<PrefixSum>(Broken{Mistake::not_shifted}, 20, {}, "out");
 }
 TEST(BrokenPrefixSum, IgnoresSegments) {
-  testing::expect_caught<PrefixSum>(Broken<Mistake::none>{}, 24, {{"segment", std::int64_t{10}}}, "10");
+  testing::expect_caught<PrefixSum>(Broken{Mistake::none}, 24, {{"segment", std::int64_t{10}}}, "10");
 }
 TEST(BrokenPrefixSum, IgnoresOperator) {
-  testing::expect_caught<PrefixSum>(Broken<Mistake::none>{}, 24, {{"op", std::string("max")}}, "out");
+  testing::expect_caught<PrefixSum>(Broken{Mistake::none}, 24, {{"op", std::string("max")}}, "out");
 }
 
 }  // namespace

@@ -52,8 +52,9 @@ struct WrongRuns {
   }
 };
 
-template <Mistake mistake>
 struct Wrong {
+  Mistake mistake;
+
   template <ExecutionSpace Exec, class T>
   void operator()(Exec const& exec, InputOn<ReduceByKey, Exec, T> const& in,
                   OutputOn<ReduceByKey, Exec, T> const& out) const {
@@ -64,18 +65,17 @@ struct Wrong {
   [[nodiscard]] std::vector<WrittenField> outputs() const { return written_fields(Mode::reduce); }
 };
 
-template <Mistake mistake>
-void expect_mistake(std::string const& field) {
-  testing::expect_caught<ReduceByKey>(Wrong<mistake>{}, 70001, {}, field);
+void expect_mistake(Mistake mistake, std::string const& field) {
+  testing::expect_caught<ReduceByKey>(Wrong{mistake}, 70001, {}, field);
 }
 
-TEST(BrokenReduceByKey, RightWithoutAMistake) { testing::expect_right<ReduceByKey>(Wrong<Mistake::none>{}, 70001, {}); }
-TEST(BrokenReduceByKey, CountTooLow) { expect_mistake<Mistake::count_too_low>("count"); }
-TEST(BrokenReduceByKey, LastRunLost) { expect_mistake<Mistake::last_run_lost>("sums"); }
-TEST(BrokenReduceByKey, SimilarKeysJoined) { expect_mistake<Mistake::equal_keys_joined>(""); }
-TEST(BrokenReduceByKey, FirstValueLost) { expect_mistake<Mistake::first_value_lost>("sums"); }
-TEST(BrokenReduceByKey, KeyOfTheNextRun) { expect_mistake<Mistake::key_of_the_next>("unique_keys"); }
-TEST(BrokenReduceByKey, WritesBehindTheRuns) { expect_mistake<Mistake::writes_more>("sums"); }
+TEST(BrokenReduceByKey, RightWithoutAMistake) { testing::expect_right<ReduceByKey>(Wrong{Mistake::none}, 70001, {}); }
+TEST(BrokenReduceByKey, CountTooLow) { expect_mistake(Mistake::count_too_low, "count"); }
+TEST(BrokenReduceByKey, LastRunLost) { expect_mistake(Mistake::last_run_lost, "sums"); }
+TEST(BrokenReduceByKey, SimilarKeysJoined) { expect_mistake(Mistake::equal_keys_joined, ""); }
+TEST(BrokenReduceByKey, FirstValueLost) { expect_mistake(Mistake::first_value_lost, "sums"); }
+TEST(BrokenReduceByKey, KeyOfTheNextRun) { expect_mistake(Mistake::key_of_the_next, "unique_keys"); }
+TEST(BrokenReduceByKey, WritesBehindTheRuns) { expect_mistake(Mistake::writes_more, "sums"); }
 
 // The kernel with small tiles.
 struct SmallTiles {
@@ -99,7 +99,7 @@ struct SmallTiles {
 
 // Runs of every length, from one element to the whole array; teams of several threads, and every operator.
 TEST(ReduceByKey, RunsOverTiles) {
-  App const app = make_app<ReduceByKey>({rows<ReduceByKey, SmallTiles>()});
+  App const app = testing::app_with({rows<ReduceByKey, SmallTiles>()});
   for (std::string const op : {"sum", "max", "min"}) {
     for (std::int64_t const mean : {0, 1, 2, 32, 256}) {
       for (std::int64_t const team : {0, 3}) {

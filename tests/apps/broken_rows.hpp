@@ -28,17 +28,9 @@ namespace tessera::testing {
 
 enum class Where { everywhere, hosts };
 
-/// Returns the mini-app of this program with these variants in the place of its own. (make_app would compile its cases
-/// once more in every test.)
+/// Returns the mini-app of this program with these variants in the place of its own.
 [[nodiscard]] inline App app_with(std::vector<VariantRows> const& variants) {
-  App app = all_apps().front();
-  app.variants.clear();
-  app.rows.clear();
-  for (VariantRows const& variant : variants) {
-    app.variants.push_back(variant.info);
-    app.rows.insert(app.rows.end(), variant.rows.begin(), variant.rows.end());
-  }
-  return app;
+  return with_rows(all_apps().front(), variants);
 }
 
 /// The same with one variant. (Of `{x}` in a template, nvcc hands `x` to the host's compiler.)
@@ -108,10 +100,12 @@ void expect_caught(Wrong const& wrong, std::size_t size, ParameterMap const& giv
   EXPECT_TRUE(tried > 0 || where == Where::hosts || std::getenv("TESSERA_TEST_SPACE") != nullptr) << "no row was run";
 }
 
-/// Expects each row of these wrong variants to be a wrong result, for all dtypes and spaces (of a large case for one of
-/// each), on this data. The rows of a dtype share a case. `of_floats`: leave out integers.
-inline void expect_all_caught(App const& app, std::size_t size, DataKind data, ParameterMap const& given,
-                              bool of_floats = false) {
+/// Expects each of these wrong callables to give a wrong result, for all dtypes and spaces (of a large case for one of
+/// each), on this data. They share the case of a dtype. `of_floats`: leave out integers.
+template <class Problem, class Wrong>
+void expect_all_caught(std::vector<Wrong> const& wrong, std::size_t size, DataKind data, ParameterMap const& given,
+                       bool of_floats = false) {
+  App const app = all_apps().front();
   bool const is_large = size >= late_size();
   std::size_t tried = 0;
   bool has_dtype = false;
@@ -122,14 +116,16 @@ inline void expect_all_caught(App const& app, std::size_t size, DataKind data, P
     auto const problem_case = app.generate_data(dtype, size, 42, data, with_defaults(app, given));
     std::vector<ExpectedField> const expected = problem_case->reference();
     std::string space;
-    for (Row const& row : app.rows) {
-      if (row.dtype != dtype || !is_wanted(row)) continue;
-      if (space.empty()) space = row.space;
-      if (is_large && row.space != space) continue;
-      ++tried;
-      std::string const outcome = run_row(row, *problem_case, expected, 1);
-      EXPECT_TRUE(is_wrong_result(outcome))
-          << name_of(app, row) << " of " << size << ": " << (outcome.empty() ? "passed" : outcome);
+    for (std::size_t i = 0; i < wrong.size(); ++i) {
+      for (Row const& row : rows_of<Problem>(wrong[i]).rows) {
+        if (row.dtype != dtype || !is_wanted(row)) continue;
+        if (space.empty()) space = row.space;
+        if (is_large && row.space != space) continue;
+        ++tried;
+        std::string const outcome = run_row(row, *problem_case, expected, 1);
+        EXPECT_TRUE(is_wrong_result(outcome)) << name_of(app, row) << " of " << size << ", mistake number " << i << ": "
+                                              << (outcome.empty() ? "passed" : outcome);
+      }
     }
   }
   EXPECT_TRUE(tried > 0 || !has_dtype || std::getenv("TESSERA_TEST_SPACE") != nullptr) << "no row was run";

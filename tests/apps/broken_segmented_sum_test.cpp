@@ -37,8 +37,9 @@ struct WrongSum {
   }
 };
 
-template <Mistake mistake>
 struct Wrong {
+  Mistake mistake;
+
   template <ExecutionSpace Exec, class T>
   void operator()(Exec const& exec, InputOn<SegmentedSum, Exec, T> const& in,
                   OutputOn<SegmentedSum, Exec, T> const& out) const {
@@ -48,21 +49,16 @@ struct Wrong {
   }
 };
 
-template <Mistake mistake>
-void expect_mistake() {
-  testing::expect_caught<SegmentedSum>(Wrong<mistake>{}, 70001, {}, "out");
-}
+void expect_mistake(Mistake mistake) { testing::expect_caught<SegmentedSum>(Wrong{mistake}, 70001, {}, "out"); }
 
-TEST(BrokenSegmentedSum, RightWithoutAMistake) {
-  testing::expect_right<SegmentedSum>(Wrong<Mistake::none>{}, 70001, {});
-}
-TEST(BrokenSegmentedSum, EmptySegmentsAreNotWritten) { expect_mistake<Mistake::skips_empty>(); }
-TEST(BrokenSegmentedSum, AddsToWhatIsThere) { expect_mistake<Mistake::keeps_old>(); }
-TEST(BrokenSegmentedSum, LastSegmentIsNotWritten) { expect_mistake<Mistake::misses_last>(); }
-TEST(BrokenSegmentedSum, OneElementTooMany) { expect_mistake<Mistake::one_too_many>(); }
-TEST(BrokenSegmentedSum, OneElementTooFew) { expect_mistake<Mistake::one_too_few>(); }
-TEST(BrokenSegmentedSum, SomeSegmentsEndWhereTheNextOnesDo) { expect_mistake<Mistake::wrong_row>(); }
-TEST(BrokenSegmentedSum, LongSegmentsEndEarly) { expect_mistake<Mistake::ends_early>(); }
+TEST(BrokenSegmentedSum, RightWithoutAMistake) { testing::expect_right<SegmentedSum>(Wrong{Mistake::none}, 70001, {}); }
+TEST(BrokenSegmentedSum, EmptySegmentsAreNotWritten) { expect_mistake(Mistake::skips_empty); }
+TEST(BrokenSegmentedSum, AddsToWhatIsThere) { expect_mistake(Mistake::keeps_old); }
+TEST(BrokenSegmentedSum, LastSegmentIsNotWritten) { expect_mistake(Mistake::misses_last); }
+TEST(BrokenSegmentedSum, OneElementTooMany) { expect_mistake(Mistake::one_too_many); }
+TEST(BrokenSegmentedSum, OneElementTooFew) { expect_mistake(Mistake::one_too_few); }
+TEST(BrokenSegmentedSum, SomeSegmentsEndWhereTheNextOnesDo) { expect_mistake(Mistake::wrong_row); }
+TEST(BrokenSegmentedSum, LongSegmentsEndEarly) { expect_mistake(Mistake::ends_early); }
 
 // The kernel with a Tuning of this test: small tiles and many chunks, or the other method of the two.
 template <bool in_tiles, int row_count, std::size_t chunk_count>
@@ -83,8 +79,8 @@ struct Tuned {
 };
 
 App tuned_app() {
-  return make_app<SegmentedSum>({rows<SegmentedSum, Tuned<true, 1, 100000>>(), rows<SegmentedSum, Tuned<true, 2, 5>>(),
-                                 rows<SegmentedSum, Tuned<true, 8, 1>>(), rows<SegmentedSum, Tuned<false, 8, 1000>>()});
+  return testing::app_with({rows<SegmentedSum, Tuned<true, 1, 100000>>(), rows<SegmentedSum, Tuned<true, 2, 5>>(),
+                            rows<SegmentedSum, Tuned<true, 8, 1>>(), rows<SegmentedSum, Tuned<false, 8, 1000>>()});
 }
 
 // Random offsets: empty segments, and one that is long.

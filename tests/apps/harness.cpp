@@ -144,6 +144,16 @@ void GivenFields::read(FieldSpec const& spec, void* destination) const {
   }
 }
 
+App with_rows(App app, std::vector<VariantRows> const& variants) {
+  app.variants.clear();
+  app.rows.clear();
+  for (VariantRows const& variant : variants) {
+    app.variants.push_back(variant.info);
+    app.rows.insert(app.rows.end(), variant.rows.begin(), variant.rows.end());
+  }
+  return app;
+}
+
 ParameterMap with_defaults(App const& app, ParameterMap given, std::size_t size) {
   for (ParameterSpec const& spec : app.parameters) {
     if (spec.given_by == GivenBy::size) given.try_emplace(spec.name, static_cast<std::int64_t>(size));

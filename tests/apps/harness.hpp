@@ -58,6 +58,9 @@ class GivenFields final : public FieldSource {
   std::map<std::string, Field> fields_;
 };
 
+/// Returns the mini-app with these variants in the place of its own. (make_app would compile its cases in every test.)
+[[nodiscard]] App with_rows(App app, std::vector<VariantRows> const& variants);
+
 /// Returns `given`, completed with the app's default parameters. A mini-app without input fields has `size` elements,
 /// unless `given` says how many.
 [[nodiscard]] ParameterMap with_defaults(App const& app, ParameterMap given, std::size_t size = 0);
