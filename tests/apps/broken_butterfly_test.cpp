@@ -99,28 +99,29 @@ struct BrokenKernel {
   }
 };
 
-template <Mistake what>
 struct Broken {
+  Mistake mistake;
+
   template <ExecutionSpace Exec, class T>
     requires Floating<T>
   void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& in,
                   OutputOn<Butterfly, Exec, T> const& out) const {
     std::size_t const n = in.in.extent(0);
     auto const length = static_cast<int>(in.parameters.segment);
-    if (what == Mistake::no_launch) return;
+    if (mistake == Mistake::no_launch) return;
     Kokkos::TeamPolicy<Exec> const policy(exec, static_cast<int>((n + length - 1) / length), 1,
                                           lane::vector_length<Exec>(32));
     Kokkos::parallel_for("tessera::tests::broken_butterfly", policy,
-                         BrokenKernel<Exec, T>{what, in.parameters.op, length, in.in.data(), out.out.data(), n});
+                         BrokenKernel<Exec, T>{mistake, in.parameters.op, length, in.in.data(), out.out.data(), n});
   }
 };
 
 ParameterMap with(char const* op, std::int64_t segment = 32) { return {{"op", std::string(op)}, {"segment", segment}}; }
 
-// Returns what run_row reports for the variant's rows on a pattern.
-template <class Variant>
-std::string outcome_on(testing::Pattern pattern, std::size_t size, ParameterMap const& given) {
-  App const app = testing::app_with({testing::rows_of<Butterfly>(Variant{})});
+// Returns what run_row reports for the rows of a callable or variant on a pattern.
+template <class Tested>
+std::string outcome_on(Tested const& tested, testing::Pattern pattern, std::size_t size, ParameterMap const& given) {
+  App const app = testing::app_with({testing::rows_of<Butterfly>(tested)});
   std::string outcomes;
   ParameterMap const map = testing::with_defaults(app, given);
   for (Row const& row : app.rows) {
@@ -134,38 +135,38 @@ std::string outcome_on(testing::Pattern pattern, std::size_t size, ParameterMap 
 TEST(BrokenButterfly, IsRightWithoutAMistake) {
   for (char const* const op : {"pair_swap", "max", "minmax_parity"}) {
     for (std::int64_t const segment : {1, 3, 20, 32}) {
-      EXPECT_EQ(outcome_on<Broken<Mistake::none>>(testing::Pattern::random, 101, with(op, segment)), "") << op;
-      EXPECT_EQ(outcome_on<Broken<Mistake::none>>(testing::Pattern::nan_inside, 101, with(op, segment)), "") << op;
+      EXPECT_EQ(outcome_on(Broken{Mistake::none}, testing::Pattern::random, 101, with(op, segment)), "") << op;
+      EXPECT_EQ(outcome_on(Broken{Mistake::none}, testing::Pattern::nan_inside, 101, with(op, segment)), "") << op;
     }
   }
 }
 TEST(BrokenButterfly, OneStepShort) {
-  testing::expect_caught<Butterfly>(Broken<Mistake::one_step_short>{}, 1000, with("max"), "wrong");
+  testing::expect_caught<Butterfly>(Broken{Mistake::one_step_short}, 1000, with("max"), "wrong");
 }
 TEST(BrokenButterfly, NoSmallestMask) {
-  testing::expect_caught<Butterfly>(Broken<Mistake::no_smallest_mask>{}, 1000, with("minmax_parity"), "wrong");
+  testing::expect_caught<Butterfly>(Broken{Mistake::no_smallest_mask}, 1000, with("minmax_parity"), "wrong");
 }
 TEST(BrokenButterfly, ZeroPastEnd) {
-  testing::expect_caught<Butterfly>(Broken<Mistake::zero_past_end>{}, 1000, with("max", 3), "wrong");
+  testing::expect_caught<Butterfly>(Broken{Mistake::zero_past_end}, 1000, with("max", 3), "wrong");
 }
 TEST(BrokenButterfly, SwapsPastEnd) {
-  testing::expect_caught<Butterfly>(Broken<Mistake::swaps_past_end>{}, 101, with("pair_swap"), "first at [100]");
+  testing::expect_caught<Butterfly>(Broken{Mistake::swaps_past_end}, 101, with("pair_swap"), "first at [100]");
 }
 TEST(BrokenButterfly, ParityOfLane) {
-  testing::expect_caught<Butterfly>(Broken<Mistake::parity_of_lane>{}, 101, with("minmax_parity", 5), "first at [5]");
+  testing::expect_caught<Butterfly>(Broken{Mistake::parity_of_lane}, 101, with("minmax_parity", 5), "first at [5]");
 }
 TEST(BrokenButterfly, KeepsFirst) {
-  testing::expect_caught<Butterfly>(Broken<Mistake::keeps_first>{}, 101, with("minmax_parity", 5), "first at [1]");
+  testing::expect_caught<Butterfly>(Broken{Mistake::keeps_first}, 101, with("minmax_parity", 5), "first at [1]");
 }
 TEST(BrokenButterfly, IgnoresNan) {
-  EXPECT_NE(outcome_on<Broken<Mistake::ignores_nan>>(testing::Pattern::nan_inside, 101, with("max")).find("wrong"),
+  EXPECT_NE(outcome_on(Broken{Mistake::ignores_nan}, testing::Pattern::nan_inside, 101, with("max")).find("wrong"),
             std::string::npos);
 }
 TEST(BrokenButterfly, TailUnmasked) {
-  testing::expect_caught<Butterfly>(Broken<Mistake::tail_unmasked>{}, 100, with("max"), "past the end");
+  testing::expect_caught<Butterfly>(Broken{Mistake::tail_unmasked}, 100, with("max"), "past the end");
 }
 TEST(BrokenButterfly, NoLaunch) {
-  testing::expect_caught<Butterfly>(Broken<Mistake::no_launch>{}, 100, with("max"), "[0]");
+  testing::expect_caught<Butterfly>(Broken{Mistake::no_launch}, 100, with("max"), "[0]");
 }
 
 TEST(Butterfly, LanesAndScratchGiveTheSameValues) {

@@ -88,19 +88,20 @@ struct BrokenKernel {
   }
 };
 
-template <Mistake what>
 struct Broken {
+  Mistake mistake;
+
   template <ExecutionSpace Exec, class T>
   void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& in, OutputOn<Conv1d, Exec, T> const& out) const {
     using Kernel = BrokenKernel<Exec, T>;
-    if (what == Mistake::not_started) return;
+    if (mistake == Mistake::not_started) return;
     std::size_t const n = in.a.extent(0);
     auto const taps = static_cast<int>(in.k.extent(0));
     typename Kernel::Policy policy(exec, static_cast<int>((n + tile - 1) / tile), exec.concurrency() > 1 ? 2 : 1);
     Kokkos::parallel_for("tessera::tests::broken_conv1d",
                          policy.set_scratch_size(
                              0, Kokkos::PerTeam(static_cast<int>(Kernel::Scratch::shmem_size(Kernel::places(taps))))),
-                         Kernel{what, in.a.data(), in.k.data(), out.out.data(), n, taps});
+                         Kernel{mistake, in.a.data(), in.k.data(), out.out.data(), n, taps});
   }
 };
 
@@ -118,9 +119,9 @@ class InfiniteTap final : public FieldSource {
   }
 };
 
-template <class Variant>
-std::string outcome_with_infinite_tap() {
-  App const app = testing::app_with({testing::rows_of<Conv1d>(Variant{})});
+template <class Tested>
+std::string outcome_with_infinite_tap(Tested const& tested) {
+  App const app = testing::app_with({testing::rows_of<Conv1d>(tested)});
   for (Row const& row : app.rows) {
     if (row.dtype != DType::float32) continue;
     auto const problem_case = app.read(row.dtype, InfiniteTap(), testing::with_defaults(app, {}));
@@ -132,39 +133,39 @@ std::string outcome_with_infinite_tap() {
 // Without a mistake the kernel must pass; otherwise the tests below prove nothing.
 TEST(BrokenConv1d, IsRightWithoutAMistake) {
   for (std::int64_t const taps : {1, 4, 7, 30}) {
-    testing::expect_right<Conv1d>(Broken<Mistake::none>{}, 101, with(taps), 2);
+    testing::expect_right<Conv1d>(Broken{Mistake::none}, 101, with(taps), 2);
   }
-  EXPECT_EQ(outcome_with_infinite_tap<Broken<Mistake::none>>(), "");
+  EXPECT_EQ(outcome_with_infinite_tap(Broken{Mistake::none}), "");
 }
 TEST(BrokenConv1d, HaloStaysInTile) {
-  testing::expect_caught<Conv1d>(Broken<Mistake::halo_stays_in_tile>{}, 15, with(4), "first at [5]");
+  testing::expect_caught<Conv1d>(Broken{Mistake::halo_stays_in_tile}, 15, with(4), "first at [5]");
 }
 TEST(BrokenConv1d, HaloOneShort) {
-  testing::expect_caught<Conv1d>(Broken<Mistake::halo_one_short>{}, 100, with(4), "first at [7]");
+  testing::expect_caught<Conv1d>(Broken{Mistake::halo_one_short}, 100, with(4), "first at [7]");
 }
 TEST(BrokenConv1d, HaloOfOne) {
-  testing::expect_caught<Conv1d>(Broken<Mistake::halo_of_one>{}, 100, with(4), "first at [6]");
+  testing::expect_caught<Conv1d>(Broken{Mistake::halo_of_one}, 100, with(4), "first at [6]");
 }
 TEST(BrokenConv1d, HaloNotFilled) {
-  testing::expect_caught<Conv1d>(Broken<Mistake::halo_not_filled>{}, 100, with(4), "first at [97]");
+  testing::expect_caught<Conv1d>(Broken{Mistake::halo_not_filled}, 100, with(4), "first at [97]");
 }
 TEST(BrokenConv1d, NoBarrierAfterLoad) {
-  testing::expect_caught<Conv1d>(Broken<Mistake::no_barrier_after_load>{}, 10007, with(33), "wrong", 200,
+  testing::expect_caught<Conv1d>(Broken{Mistake::no_barrier_after_load}, 10007, with(33), "wrong", 200,
                                  testing::Where::hosts);
 }
 TEST(BrokenConv1d, TailUnmasked) {
-  testing::expect_caught<Conv1d>(Broken<Mistake::tail_unmasked>{}, 100, with(4), "past the end");
+  testing::expect_caught<Conv1d>(Broken{Mistake::tail_unmasked}, 100, with(4), "past the end");
 }
 TEST(BrokenConv1d, FlipsKernel) {
-  testing::expect_caught<Conv1d>(Broken<Mistake::flips_kernel>{}, 100, with(4), "first at [0]");
+  testing::expect_caught<Conv1d>(Broken{Mistake::flips_kernel}, 100, with(4), "first at [0]");
 }
 TEST(BrokenConv1d, MultipliesByZero) {
-  EXPECT_NE(outcome_with_infinite_tap<Broken<Mistake::multiplies_by_zero>>().find("first at [18]"), std::string::npos);
+  EXPECT_NE(outcome_with_infinite_tap(Broken{Mistake::multiplies_by_zero}).find("first at [18]"), std::string::npos);
 }
 TEST(BrokenConv1d, DropsLastChunk) {
-  testing::expect_caught<Conv1d>(Broken<Mistake::drops_last_chunk>{}, 100, with(7), "first at [0]");
+  testing::expect_caught<Conv1d>(Broken{Mistake::drops_last_chunk}, 100, with(7), "first at [0]");
 }
-TEST(BrokenConv1d, NotStarted) { testing::expect_caught<Conv1d>(Broken<Mistake::not_started>{}, 100, with(4), "[0]"); }
+TEST(BrokenConv1d, NotStarted) { testing::expect_caught<Conv1d>(Broken{Mistake::not_started}, 100, with(4), "[0]"); }
 
 // A team of `threads`, of which `loaders` only load, in one scratch. The arrays end at a guard page.
 struct Pipeline {

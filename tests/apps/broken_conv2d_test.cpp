@@ -24,8 +24,9 @@ enum class Fault {
   last_row_missing
 };
 
-template <class T, Fault fault>
+template <class T>
 struct SumTerms {
+  Fault fault;
   T const* in;
   T const* k;
   T* out;
@@ -54,25 +55,24 @@ struct SumTerms {
   }
 };
 
-template <Fault fault>
 struct Faulty {
+  Fault fault;
+
   template <ExecutionSpace Exec, class T>
   void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& in, OutputOn<Conv2d, Exec, T> const& out) const {
     Kokkos::parallel_for("tessera::tests::broken_conv2d", Kokkos::RangePolicy<Exec>(exec, 0, in.in.size()),
-                         SumTerms<T, fault>{in.in.data(), in.k.data(), out.out.data(), in.in.extent(0), in.in.extent(1),
-                                            in.k.extent(0), in.k.extent(1)});
+                         SumTerms<T>{fault, in.in.data(), in.k.data(), out.out.data(), in.in.extent(0), in.in.extent(1),
+                                     in.k.extent(0), in.k.extent(1)});
   }
 };
 
 ParameterMap const shape{{"rows", std::int64_t{6}}, {"kernel-rows", std::int64_t{2}}, {"kernel-cols", std::int64_t{3}}};
 
-TEST(BrokenConv2d, TheseSumsAreRightOtherwise) { testing::expect_right<Conv2d>(Faulty<Fault::none>{}, 90, shape); }
-TEST(BrokenConv2d, WrapsAtRightEdge) {
-  expect_caught<Conv2d>(Faulty<Fault::wraps_at_right_edge>{}, 90, shape, "wrong");
-}
-TEST(BrokenConv2d, TransposedKernel) { expect_caught<Conv2d>(Faulty<Fault::transposed_kernel>{}, 90, shape, "wrong"); }
-TEST(BrokenConv2d, FlippedKernel) { expect_caught<Conv2d>(Faulty<Fault::flipped_kernel>{}, 90, shape, "wrong"); }
-TEST(BrokenConv2d, NoHalo) { expect_caught<Conv2d>(Faulty<Fault::no_halo>{}, 90, shape, "wrong"); }
+TEST(BrokenConv2d, TheseSumsAreRightOtherwise) { testing::expect_right<Conv2d>(Faulty{Fault::none}, 90, shape); }
+TEST(BrokenConv2d, WrapsAtRightEdge) { expect_caught<Conv2d>(Faulty{Fault::wraps_at_right_edge}, 90, shape, "wrong"); }
+TEST(BrokenConv2d, TransposedKernel) { expect_caught<Conv2d>(Faulty{Fault::transposed_kernel}, 90, shape, "wrong"); }
+TEST(BrokenConv2d, FlippedKernel) { expect_caught<Conv2d>(Faulty{Fault::flipped_kernel}, 90, shape, "wrong"); }
+TEST(BrokenConv2d, NoHalo) { expect_caught<Conv2d>(Faulty{Fault::no_halo}, 90, shape, "wrong"); }
 // Rows and columns separately: kernels of one column and of one row.
 TEST(BrokenConv2d, HaloOfOne) {
   ParameterMap const tall{
@@ -81,13 +81,13 @@ TEST(BrokenConv2d, HaloOfOne) {
       {"rows", std::int64_t{6}}, {"kernel-rows", std::int64_t{1}}, {"kernel-cols", std::int64_t{3}}};
   ParameterMap const small{
       {"rows", std::int64_t{9}}, {"kernel-rows", std::int64_t{2}}, {"kernel-cols", std::int64_t{2}}};
-  expect_caught<Conv2d>(Faulty<Fault::halo_of_one>{}, 90, tall, "= [3, 0]");
-  expect_caught<Conv2d>(Faulty<Fault::halo_of_one>{}, 90, wide, "= [0, 3]");
-  expect_caught<Conv2d>(Faulty<Fault::halo_of_one>{}, 90, shape, "wrong");
+  expect_caught<Conv2d>(Faulty{Fault::halo_of_one}, 90, tall, "= [3, 0]");
+  expect_caught<Conv2d>(Faulty{Fault::halo_of_one}, 90, wide, "= [0, 3]");
+  expect_caught<Conv2d>(Faulty{Fault::halo_of_one}, 90, shape, "wrong");
   // A halo of one is right for K = 2.
-  testing::expect_right<Conv2d>(Faulty<Fault::halo_of_one>{}, 90, small);
+  testing::expect_right<Conv2d>(Faulty{Fault::halo_of_one}, 90, small);
 }
-TEST(BrokenConv2d, LastRowMissing) { expect_caught<Conv2d>(Faulty<Fault::last_row_missing>{}, 90, shape, "[5, 0]"); }
+TEST(BrokenConv2d, LastRowMissing) { expect_caught<Conv2d>(Faulty{Fault::last_row_missing}, 90, shape, "[5, 0]"); }
 
 struct GpuTuned {
   static constexpr VariantInfo info{.name = "gpu_tuned", .summary = "packs in registers, on every space"};

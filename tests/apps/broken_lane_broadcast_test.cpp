@@ -85,19 +85,20 @@ struct BrokenKernel {
   }
 };
 
-template <Mistake what>
 struct Broken {
+  Mistake mistake;
+
   template <ExecutionSpace Exec, class T>
     requires Floating<T>
   void operator()(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& in,
                   OutputOn<LaneBroadcast, Exec, T> const& out) const {
     std::size_t const n = in.in.extent(0);
     auto const length = static_cast<int>(in.parameters.segment);
-    if (what == Mistake::no_launch) return;
+    if (mistake == Mistake::no_launch) return;
     Kokkos::TeamPolicy<Exec> const policy(exec, static_cast<int>((n + length - 1) / length), 1,
                                           lane::vector_length<Exec>(32));
     Kokkos::parallel_for("tessera::tests::broken_lane_broadcast", policy,
-                         BrokenKernel<Exec, T>{what, in.parameters.op, length, in.in.data(), out.out.data(), n});
+                         BrokenKernel<Exec, T>{mistake, in.parameters.op, length, in.in.data(), out.out.data(), n});
   }
 };
 
@@ -115,9 +116,9 @@ std::string outcome_of(App const& app, testing::Pattern pattern, std::size_t siz
   }
   return outcomes;
 }
-template <class Variant>
-std::string outcome_on(testing::Pattern pattern, std::size_t size, ParameterMap const& given) {
-  return outcome_of(testing::app_with({testing::rows_of<LaneBroadcast>(Variant{})}), pattern, size, given);
+template <class Tested>
+std::string outcome_on(Tested const& tested, testing::Pattern pattern, std::size_t size, ParameterMap const& given) {
+  return outcome_of(testing::app_with({testing::rows_of<LaneBroadcast>(tested)}), pattern, size, given);
 }
 
 // Without a mistake the kernel must pass; otherwise the tests below prove nothing.
@@ -125,35 +126,34 @@ TEST(BrokenLaneBroadcast, IsRightWithoutAMistake) {
   for (char const* const op : {"basic", "conditional", "shuffle"}) {
     for (std::int64_t const segment : {1, 3, 20, 32}) {
       SCOPED_TRACE(std::string(op) + " " + std::to_string(segment));
-      testing::expect_right<LaneBroadcast>(Broken<Mistake::none>{}, 101, with(op, segment));
+      testing::expect_right<LaneBroadcast>(Broken{Mistake::none}, 101, with(op, segment));
     }
   }
 }
 TEST(BrokenLaneBroadcast, WrongLane) {
-  testing::expect_caught<LaneBroadcast>(Broken<Mistake::wrong_lane>{}, 100, with("basic"), "first at [0]");
+  testing::expect_caught<LaneBroadcast>(Broken{Mistake::wrong_lane}, 100, with("basic"), "first at [0]");
 }
 TEST(BrokenLaneBroadcast, OwnSum) {
-  testing::expect_caught<LaneBroadcast>(Broken<Mistake::own_sum>{}, 100, with("basic"), "first at [4]");
+  testing::expect_caught<LaneBroadcast>(Broken{Mistake::own_sum}, 100, with("basic"), "first at [4]");
 }
 TEST(BrokenLaneBroadcast, ShortUnmasked) {
-  testing::expect_caught<LaneBroadcast>(Broken<Mistake::short_unmasked>{}, 34, with("basic"), "first at [32]");
+  testing::expect_caught<LaneBroadcast>(Broken{Mistake::short_unmasked}, 34, with("basic"), "first at [32]");
 }
 TEST(BrokenLaneBroadcast, NextPastSegment) {
-  testing::expect_caught<LaneBroadcast>(Broken<Mistake::next_past_segment>{}, 100, with("shuffle", 20),
-                                        "first at [19]");
+  testing::expect_caught<LaneBroadcast>(Broken{Mistake::next_past_segment}, 100, with("shuffle", 20), "first at [19]");
 }
 TEST(BrokenLaneBroadcast, AlwaysFour) {
-  testing::expect_caught<LaneBroadcast>(Broken<Mistake::always_four>{}, 34, with("shuffle"), "first at [32]");
+  testing::expect_caught<LaneBroadcast>(Broken{Mistake::always_four}, 34, with("shuffle"), "first at [32]");
 }
 TEST(BrokenLaneBroadcast, TailUnmasked) {
-  testing::expect_caught<LaneBroadcast>(Broken<Mistake::tail_unmasked>{}, 100, with("basic"), "past the end");
+  testing::expect_caught<LaneBroadcast>(Broken{Mistake::tail_unmasked}, 100, with("basic"), "past the end");
 }
 TEST(BrokenLaneBroadcast, OtherComparison) {
   // Small multiples of one number: some are half of a maximum.
-  EXPECT_NE(outcome_on<Broken<Mistake::other_comparison>>(testing::Pattern::denormals, 30000, with("conditional")), "");
+  EXPECT_NE(outcome_on(Broken{Mistake::other_comparison}, testing::Pattern::denormals, 30000, with("conditional")), "");
 }
 TEST(BrokenLaneBroadcast, NoLaunch) {
-  testing::expect_caught<LaneBroadcast>(Broken<Mistake::no_launch>{}, 100, with("basic"), "[0]");
+  testing::expect_caught<LaneBroadcast>(Broken{Mistake::no_launch}, 100, with("basic"), "[0]");
 }
 
 // Compares `lanes` bit by bit with its twins on every space and with the formula in its header: hardware lanes and

@@ -97,16 +97,17 @@ struct SubtractingKernel {
   }
 };
 
-template <Mistake what>
 struct Broken {
+  Mistake mistake;
+
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
   void operator()(Exec const& exec, InputOn<Pooling, Exec, T> const& in, OutputOn<Pooling, Exec, T> const& out) const {
     using Kernel = BrokenKernel<Exec, T>;
     auto const window = static_cast<int>(in.parameters.window);
     std::size_t const n = in.a.extent(0);
-    if (what == Mistake::not_started) return;
-    if (what == Mistake::subtracts) {
+    if (mistake == Mistake::not_started) return;
+    if (mistake == Mistake::subtracts) {
       Kokkos::parallel_for("tessera::tests::broken_pooling", Kokkos::RangePolicy<Exec>(exec, 0, 1),
                            SubtractingKernel<T>{static_cast<std::size_t>(window), in.a.data(), out.out.data(), n});
       return;
@@ -115,16 +116,16 @@ struct Broken {
     Kokkos::parallel_for("tessera::tests::broken_pooling",
                          policy.set_scratch_size(
                              0, Kokkos::PerTeam(static_cast<int>(Kernel::Scratch::shmem_size(Kernel::places(window))))),
-                         Kernel{what, in.parameters.op, window, in.a.data(), out.out.data(), n});
+                         Kernel{mistake, in.parameters.op, window, in.a.data(), out.out.data(), n});
   }
 };
 
 ParameterMap with(std::int64_t window, char const* op = "sum") { return {{"window", window}, {"op", std::string(op)}}; }
 
 // Windows with one NaN, and large numbers beside small ones: an element that left the window must leave no trace.
-template <class Variant>
-std::string outcome_on(testing::Pattern pattern, std::size_t size, ParameterMap const& given) {
-  App const app = testing::app_with({testing::rows_of<Pooling>(Variant{})});
+template <class Tested>
+std::string outcome_on(Tested const& tested, testing::Pattern pattern, std::size_t size, ParameterMap const& given) {
+  App const app = testing::app_with({testing::rows_of<Pooling>(tested)});
   Row const& row = app.rows.at(0);
   auto const problem_case =
       app.read(row.dtype, testing::PatternSource(app, pattern, size, given), testing::with_defaults(app, given));
@@ -134,32 +135,32 @@ std::string outcome_on(testing::Pattern pattern, std::size_t size, ParameterMap 
 // Without a mistake the kernel must pass; otherwise the tests below prove nothing.
 TEST(BrokenPooling, IsRightWithoutAMistake) {
   for (char const* const op : {"sum", "mean", "max"}) {
-    EXPECT_EQ(outcome_on<Broken<Mistake::none>>(testing::Pattern::random, 101, with(5, op)), "");
-    EXPECT_EQ(outcome_on<Broken<Mistake::none>>(testing::Pattern::nan_inside, 101, with(20, op)), "");
+    EXPECT_EQ(outcome_on(Broken{Mistake::none}, testing::Pattern::random, 101, with(5, op)), "");
+    EXPECT_EQ(outcome_on(Broken{Mistake::none}, testing::Pattern::nan_inside, 101, with(20, op)), "");
   }
 }
 TEST(BrokenPooling, HaloStaysInTile) {
-  testing::expect_caught<Pooling>(Broken<Mistake::halo_stays_in_tile>{}, 16, with(3), "first at [8]");
+  testing::expect_caught<Pooling>(Broken{Mistake::halo_stays_in_tile}, 16, with(3), "first at [8]");
 }
 TEST(BrokenPooling, HaloOneShort) {
-  testing::expect_caught<Pooling>(Broken<Mistake::halo_one_short>{}, 100, with(3), "first at [2]");
+  testing::expect_caught<Pooling>(Broken{Mistake::halo_one_short}, 100, with(3), "first at [2]");
 }
 TEST(BrokenPooling, NoBarrierAfterLoad) {
-  testing::expect_caught<Pooling>(Broken<Mistake::no_barrier_after_load>{}, 10007, with(33), "wrong", 200,
+  testing::expect_caught<Pooling>(Broken{Mistake::no_barrier_after_load}, 10007, with(33), "wrong", 200,
                                   testing::Where::hosts);
 }
 TEST(BrokenPooling, TailUnmasked) {
-  testing::expect_caught<Pooling>(Broken<Mistake::tail_unmasked>{}, 100, with(3), "past the end");
+  testing::expect_caught<Pooling>(Broken{Mistake::tail_unmasked}, 100, with(3), "past the end");
 }
 TEST(BrokenPooling, ReadsBeforeArray) {
-  testing::expect_caught<Pooling>(Broken<Mistake::reads_before_array>{}, 100, with(3), "first at [0]");
+  testing::expect_caught<Pooling>(Broken{Mistake::reads_before_array}, 100, with(3), "first at [0]");
 }
 TEST(BrokenPooling, DividesByWindow) {
-  testing::expect_caught<Pooling>(Broken<Mistake::divides_by_window>{}, 100, with(4, "mean"), "first at [0]");
+  testing::expect_caught<Pooling>(Broken{Mistake::divides_by_window}, 100, with(4, "mean"), "first at [0]");
 }
 TEST(BrokenPooling, ZeroBeforeArray) {
   // -1 and 1 alternate, beginning with -1: the first maximum is negative.
-  App const app = testing::app_with({testing::rows_of<Pooling>(Broken<Mistake::zero_before_array>{})});
+  App const app = testing::app_with({testing::rows_of<Pooling>(Broken{Mistake::zero_before_array})});
   for (Row const& row : app.rows) {
     std::uint64_t seed = 1;
     while (random_value<float>(seed, 0, 0) >= 0) ++seed;
@@ -171,13 +172,11 @@ TEST(BrokenPooling, ZeroBeforeArray) {
 TEST(BrokenPooling, Subtracts) {
   using testing::Pattern;
   for (Pattern const pattern : {Pattern::nan_inside, Pattern::infinities, Pattern::huge_range}) {
-    EXPECT_NE(outcome_on<Broken<Mistake::subtracts>>(pattern, 1025, with(5)).find("wrong"), std::string::npos)
+    EXPECT_NE(outcome_on(Broken{Mistake::subtracts}, pattern, 1025, with(5)).find("wrong"), std::string::npos)
         << testing::name_of(pattern);
   }
 }
-TEST(BrokenPooling, NotStarted) {
-  testing::expect_caught<Pooling>(Broken<Mistake::not_started>{}, 100, with(3), "[0]");
-}
+TEST(BrokenPooling, NotStarted) { testing::expect_caught<Pooling>(Broken{Mistake::not_started}, 100, with(3), "[0]"); }
 
 // A halo that does not fit is processed in passes through the same scratch: no thread may begin the next pass while
 // another thread is still in this one.

@@ -85,8 +85,9 @@ struct BrokenKernel {
   }
 };
 
-template <Mistake what>
 struct Broken {
+  Mistake mistake;
+
   template <ExecutionSpace Exec, Floating T>
   void operator()(Exec const& exec, InputOn<StencilChain, Exec, T> const& in,
                   OutputOn<StencilChain, Exec, T> const& out) const {
@@ -94,7 +95,7 @@ struct Broken {
     ArrayOn<T*, Exec> const buffers(unset("tessera::tests::broken_stencil_chain"), 2 * n);
     Kokkos::parallel_for(
         "tessera::tests::broken_stencil_chain", Kokkos::RangePolicy<Exec>(exec, 0, 1),
-        BrokenKernel<T>{what, StageChain<T>(in.parameters), in.in.data(), out.out.data(), buffers.data(), n});
+        BrokenKernel<T>{mistake, StageChain<T>(in.parameters), in.in.data(), out.out.data(), buffers.data(), n});
     exec.fence("tessera::tests: the buffers are in use until here");
   }
 };
@@ -103,38 +104,37 @@ ParameterMap averages() { return {{"chain", std::string("averages")}}; }
 
 constexpr std::size_t size = 1000;
 
-template <Mistake what>
-void expect_caught(std::string const& filters, std::string const& in_averages) {
-  testing::expect_caught<StencilChain>(Broken<what>{}, size, {}, filters);
-  testing::expect_caught<StencilChain>(Broken<what>{}, size, averages(), in_averages);
+void expect_caught(Mistake mistake, std::string const& filters, std::string const& in_averages) {
+  testing::expect_caught<StencilChain>(Broken{mistake}, size, {}, filters);
+  testing::expect_caught<StencilChain>(Broken{mistake}, size, averages(), in_averages);
 }
 
 // Without a mistake the kernel must pass; otherwise the tests below prove nothing.
 TEST(BrokenStencilChain, IsRightWithoutAMistake) {
   for (std::size_t const n : {1, 2, 3, 5, 1000}) {
-    testing::expect_right<StencilChain>(Broken<Mistake::none>{}, n, {});
-    testing::expect_right<StencilChain>(Broken<Mistake::none>{}, n, averages());
+    testing::expect_right<StencilChain>(Broken{Mistake::none}, n, {});
+    testing::expect_right<StencilChain>(Broken{Mistake::none}, n, averages());
   }
 }
 TEST(BrokenStencilChain, EndsAreInterior) {
-  expect_caught<Mistake::ends_are_interior>("6 of 1000 elements are wrong", "6 of 1000 elements are wrong");
+  expect_caught(Mistake::ends_are_interior, "6 of 1000 elements are wrong", "6 of 1000 elements are wrong");
 }
-TEST(BrokenStencilChain, EndsRepeat) { expect_caught<Mistake::ends_repeat>("first at [0]", "first at [0]"); }
-TEST(BrokenStencilChain, EndsWrap) { expect_caught<Mistake::ends_wrap>("first at [0]", "first at [0]"); }
-TEST(BrokenStencilChain, EndsAreKept) { expect_caught<Mistake::ends_are_kept>("first at [0]", "first at [0]"); }
-TEST(BrokenStencilChain, OneStageTooFew) { expect_caught<Mistake::one_stage_too_few>("first at [0]", "first at [0]"); }
+TEST(BrokenStencilChain, EndsRepeat) { expect_caught(Mistake::ends_repeat, "first at [0]", "first at [0]"); }
+TEST(BrokenStencilChain, EndsWrap) { expect_caught(Mistake::ends_wrap, "first at [0]", "first at [0]"); }
+TEST(BrokenStencilChain, EndsAreKept) { expect_caught(Mistake::ends_are_kept, "first at [0]", "first at [0]"); }
+TEST(BrokenStencilChain, OneStageTooFew) { expect_caught(Mistake::one_stage_too_few, "first at [0]", "first at [0]"); }
 TEST(BrokenStencilChain, OneStageTooMany) {
-  expect_caught<Mistake::one_stage_too_many>("first at [0]", "first at [0]");
+  expect_caught(Mistake::one_stage_too_many, "first at [0]", "first at [0]");
 }
-TEST(BrokenStencilChain, OneBuffer) { expect_caught<Mistake::one_buffer>("first at [0]", "first at [0]"); }
+TEST(BrokenStencilChain, OneBuffer) { expect_caught(Mistake::one_buffer, "first at [0]", "first at [0]"); }
 TEST(BrokenStencilChain, BlocksAreArrays) {
-  expect_caught<Mistake::blocks_are_arrays>("first at [253]", "first at [253]");
+  expect_caught(Mistake::blocks_are_arrays, "first at [253]", "first at [253]");
 }
 TEST(BrokenStencilChain, BlurTooNarrow) {
-  testing::expect_caught<StencilChain>(Broken<Mistake::blur_too_narrow>{}, size, {}, "first at [0]");
+  testing::expect_caught<StencilChain>(Broken{Mistake::blur_too_narrow}, size, {}, "first at [0]");
 }
 TEST(BrokenStencilChain, ScaleForgotten) {
-  testing::expect_caught<StencilChain>(Broken<Mistake::scale_forgotten>{}, size, {}, "1000 of 1000 elements are wrong");
+  testing::expect_caught<StencilChain>(Broken{Mistake::scale_forgotten}, size, {}, "1000 of 1000 elements are wrong");
 }
 
 // Sums that leave the dtype's range are not checked, and infinities keep their place.
