@@ -31,7 +31,7 @@ struct OwnDot {
 };
 
 TEST(BrokenDot, OwnSumOnly) {
-  App const broken = make_app<Dot>({rows<Dot, OwnDot>()});
+  App const broken = testing::with_rows(app(), {rows<Dot, OwnDot>()});
   bool const caught = !testing::outcome_of(broken, 10007, broken.data.front(), {}, 1).empty();
   EXPECT_EQ(caught, testing::world().count() > 1);
 }
