@@ -113,39 +113,36 @@ void add_all_gather(Talk& talk, double bytes, double p) {
   talk.all_bytes += bytes * p * (p - 1);
 }
 
-// Adds the traffic of one result per run, which goes to the rank that owns its place: the first ranks own all places.
-// Runs are spread evenly over n elements.
-void add_runs(Talk& talk, double n, double runs, double of_result, double p) {
+// Adds the traffic of one result per run of `mean` of n elements. The rank that owns its place gets it. Every rank has
+// n / (mean p) results. Their places belong to one rank, because a rank owns n / p places. So only the first rank keeps
+// its results; if every element is a run, all ranks do.
+void add_runs(Talk& talk, double n, double mean, double of_result, double p) {
+  if (mean == 1) return;
   double const block = n / p;
-  double const each = runs / p;
-  double moved = 0;
-  double messages = 0;
-  for (double rank = 0; rank < p; ++rank) {
-    double const begin = rank * each;
-    double const end = begin + each;
-    double const kept = std::max(0.0, std::min(end, (rank + 1) * block) - std::max(begin, rank * block));
-    moved += each - kept;
-    messages += std::ceil(end / block) - std::floor(begin / block) - (kept > 0 ? 1 : 0);
-  }
-  talk.words += std::ceil(std::min(p, block / each));
-  talk.bytes += std::min(block, runs - each) * of_result;
-  talk.all_messages += messages;
-  talk.all_bytes += moved * of_result;
+  double const sent = (p - 1) * block / mean;
+  talk.words += std::min(p, mean);
+  talk.bytes += std::min(block, sent) * of_result;
+  talk.all_messages += p - 1;
+  talk.all_bytes += sent * of_result;
 }
 
 // Returns the grid of `ranks` ranks (down and across) with the least traffic.
 std::array<double, 2> grid_of(std::size_t ranks, double a, double b) {
-  std::array<double, 2> best{1, static_cast<double>(ranks)};
+  std::array<double, 2> best{};
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t down = 1; down <= ranks; ++down) {
-    if (ranks % down != 0) continue;
+  auto const take = [&](std::size_t down) {
     auto const r = static_cast<double>(down);
     double const across = static_cast<double>(ranks) / r;
     double const moved = (across - 1) * a + (r - 1) * b;
-    if (moved < least) {
+    if (moved < least || (moved == least && r < best[0])) {
       least = moved;
       best = {r, across};
     }
+  };
+  for (std::size_t divisor = 1; divisor * divisor <= ranks; ++divisor) {
+    if (ranks % divisor != 0) continue;
+    take(divisor);
+    take(ranks / divisor);
   }
   return best;
 }
@@ -321,7 +318,7 @@ std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
       add_all_gather(talk, 16 + 2 * of_result, p);   // the first and the last run of each rank
       for (double const bytes : {4.0, of_result}) {  // keys, and results
         add_all_gather(talk, 8, p);
-        if (rows > 0 && mean > 0) add_runs(talk, rows, rows / mean, bytes, p);  // 0: one run, which stays
+        if (rows > 0 && mean > 0) add_runs(talk, rows, mean, bytes, p);  // 0: one run, which stays
         if (mode == "unique") break;
       }
       break;
