@@ -139,6 +139,7 @@ TEST(Normal, RadiusOfEachU) {
     worst = std::max(worst, std::abs(static_cast<double>(square) - exact) / exact);
   }
   EXPECT_LT(worst, 2 * 0x1p-24);
+  EXPECT_EQ(detail::minus_two_log<float>(0xffff'ffff), 0);  // u = 1
 }
 
 // Elements 0 and 2 have one word, 1 and 3 the other.

@@ -528,7 +528,9 @@ void expect_sorted_in_any_order() {
 }
 TEST(SortKernels, InOneScratchInAnyOrder) {
   expect_sorted_in_any_order<false, 1>();
+  expect_sorted_in_any_order<false, 2>();
   expect_sorted_in_any_order<false, 3>();
+  expect_sorted_in_any_order<true, 1>();
   expect_sorted_in_any_order<true, 2>();
   expect_sorted_in_any_order<true, 5>();
 }

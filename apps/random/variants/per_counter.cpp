@@ -1,13 +1,15 @@
 /// \file
-/// Four elements per index, the words of one counter, stored with 16-byte accesses. The kernel is kernels/random.hpp.
+/// All words of one counter per index, or of four on a GPU, stored with 16-byte accesses. The kernel is
+/// kernels/random.hpp.
 
 #include "../plan.hpp"
 
 namespace tessera::random {
 
 struct PerCounter {
-  static constexpr VariantInfo info{
-      .name = "per_counter", .level = Level::range, .summary = "four elements per counter and index, 16-byte stores"};
+  static constexpr VariantInfo info{.name = "per_counter",
+                                    .level = Level::range,
+                                    .summary = "whole counters per index (four on a GPU), 16-byte stores"};
 
   template <ExecutionSpace Exec, class T>
   struct Plan : FillPlan<Exec, T> {

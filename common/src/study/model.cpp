@@ -114,14 +114,16 @@ void add_all_gather(Talk& talk, double bytes, double p) {
 }
 
 // Adds the traffic of one result per run of `mean` of n elements. The rank that owns its place gets it. Every rank has
-// n / (mean p) results. Their places belong to one rank, because a rank owns n / p places. So only the first rank keeps
-// its results; if every element is a run, all ranks do.
+// n / (mean p) results. Their places belong to one rank, because a rank owns n / p places: those of ranks k mean to
+// (k + 1) mean - 1 to rank k. So only the first rank keeps its results; with a mean of 1, nearly all are kept. Most
+// results reach the first rank, or the second, which keeps none of its own.
 void add_runs(Talk& talk, double n, double mean, double of_result, double p) {
   if (mean == 1) return;
   double const block = n / p;
   double const sent = (p - 1) * block / mean;
-  talk.words += std::min(p, mean);
-  talk.bytes += std::min(block, sent) * of_result;
+  double const most = std::max(std::min(mean, p) - 1, std::min(2 * mean, p) - mean);
+  talk.words += most;
+  talk.bytes += most * block / mean * of_result;
   talk.all_messages += p - 1;
   talk.all_bytes += sent * of_result;
 }

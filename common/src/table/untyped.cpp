@@ -54,7 +54,7 @@ void check_view(FieldSpec const& spec, Shape const& shape) {
   if (shape.size() >= 3 && std::ranges::max(shape) > std::numeric_limits<std::uint32_t>::max() && !has_wide_extents()) {
     throw UserError(
         std::string(spec.name) + " has the shape " + to_string(shape) +
-        ", but this Kokkos allows extents below 2^32 in three dimensions; use smaller extents, or Kokkos 5");
+        " (Views of three dimensions have extents below 2^32 in Kokkos 4); use smaller extents, or Kokkos 5");
   }
   double stride = 1;
   bool empty = false;

@@ -37,12 +37,16 @@ template <class T>
   static_assert(std::is_floating_point_v<T>);
   using Word = KeyWord<T>;
   constexpr Word highest = Word(1) << (key_bits<T> - 1);
-  T const number = (key + T(0)) * sign;  // -0 + 0 is 0; the descending zero is -0, whose word is the flipped one
+  T number = (key + T(0)) * sign;  // -0 + 0 is 0; the descending zero is -0, whose word is the flipped one
+#if defined(__CUDA_ARCH__)
+  // PTX: a NaN that a product returns is 0x7fffffff. Written out, because a compiler may flip the sign bit instead.
+  if constexpr (sizeof(T) == 4) asm("mul.f32 %0, %1, %2;" : "=f"(number) : "f"(key + T(0)), "f"(sign));
+#endif
   Word const bits = Kokkos::bit_cast<Word>(number);
   auto const is_negative = static_cast<Word>(static_cast<std::make_signed_t<Word>>(bits) >> (key_bits<T> - 1));
   Word const word = bits ^ (is_negative | highest);
 #if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(T) == 4) return word;  // PTX: a NaN that an operation returns is 0x7fffffff
+  if constexpr (sizeof(T) == 4) return word;
 #endif
   return number != number ? ~Word(0) : word;
 }

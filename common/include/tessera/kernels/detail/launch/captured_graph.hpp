@@ -22,11 +22,11 @@ using CapturedGraph = std::unique_ptr<cudaGraphExec_t, DestroyGraph>;
 /// during a capture. Tools are paused, because Kokkos may wait for the device before it calls them.
 class Capture {
  public:
-  explicit Capture(cudaStream_t stream) : stream_(stream) {
-    Kokkos::Tools::Experimental::pause_tools();
+  explicit Capture(cudaStream_t stream) : stream_(stream), tools_(Kokkos::Tools::profileLibraryLoaded()) {
+    if (tools_) Kokkos::Tools::Experimental::pause_tools();
     cudaError_t const error = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal);
     if (error == cudaSuccess) return;
-    Kokkos::Tools::Experimental::resume_tools();
+    if (tools_) Kokkos::Tools::Experimental::resume_tools();
     check_cuda(error, "cudaStreamBeginCapture");
   }
   Capture(Capture const&) = delete;
@@ -45,11 +45,14 @@ class Capture {
  private:
   cudaError_t finish(cudaGraph_t& graph) {
     ended_ = true;
-    Kokkos::Tools::Experimental::resume_tools();
-    return cudaStreamEndCapture(stream_, &graph);
+    if (tools_) Kokkos::Tools::Experimental::resume_tools();
+    cudaError_t const error = cudaStreamEndCapture(stream_, &graph);
+    if (error != cudaSuccess) (void)cudaGetLastError();  // Kokkos would report it at its next launch
+    return error;
   }
 
   cudaStream_t stream_;
+  bool tools_;
   bool ended_ = false;
 };
 

@@ -45,7 +45,7 @@ struct WarpBinTuning {
   static constexpr int count_threads = 16;                                      ///< warps per team that counts
   static constexpr int count_rows = sizeof(T) > 8 ? 1 : sizeof(T) > 4 ? 4 : 8;  ///< items per lane in flight there
   using CountBounds = TeamBounds<Exec, 512, 3>;                                 ///< 40 registers per lane
-  static constexpr double count_chunks = 0.75;  ///< chunks per resident team: each adds all counters to the totals
+  static constexpr double count_chunks = 0.75;  ///< per team of 512 lanes that a GPU holds: the bounds allow 3 of 4
   /// Tiles of a launch that looks back, at least. A longer array takes up to four launches (more above 2^30 items),
   /// which share one workspace: a tile's counts take 1 KB, 3% of its items.
   static constexpr std::size_t launch_tiles = 8192;
