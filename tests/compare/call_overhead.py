@@ -377,7 +377,8 @@ def table_of(document):
             return "-"
         return f"{row['microseconds_beyond_launches']:.1f} ({row['microseconds_in_launches']:.1f})"
 
-    shown = [caller for caller in CALLERS if any(row["caller"] == caller and row["status"] != "left out" for row in rows)]
+    with_rows = {row["caller"] for row in rows if row["status"] != "left out"}
+    shown = [caller for caller in CALLERS if caller in with_rows]
     text = [
         f"Microseconds per call beyond {document['empty']} ({document['empty_microseconds']:.1f} us). In brackets: the "
         "whole call.",

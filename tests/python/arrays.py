@@ -137,8 +137,9 @@ class ByTable:
         tensor[0].shape, tensor[0].strides = self.shape, self.strides
         return 0
 
-    _functions = (_Table.export(lambda self, tensor: self._fill(tensor)), _Table.stream(lambda kind, device, stream: -1))
-    _table = _Table(1, 3, None, (ctypes.c_void_p * 3)(), *_functions)
+    _export = _Table.export(lambda self, tensor: self._fill(tensor))
+    _no_stream = _Table.stream(lambda kind, device, stream: -1)
+    _table = _Table(1, 3, None, (ctypes.c_void_p * 3)(), _export, _no_stream)
     _new = ctypes.pythonapi.PyCapsule_New
     _new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     _name = b"dlpack_exchange_api"  # a capsule copies neither

@@ -645,7 +645,8 @@ class Torch(unittest.TestCase):
         torch.testing.assert_close(found, x.grad, rtol=1e-4, atol=1e-4)
 
     def test_message_names_device_and_dtype(self):
-        with self.assertRaisesRegex(TypeError, r"input is float16 on cuda:\d \(tessera::softmax takes .* on cpu or cuda"):
+        message = r"input is float16 on cuda:\d \(tessera::softmax takes .* on cpu or cuda"
+        with self.assertRaisesRegex(TypeError, message):
             self.ours.softmax(ones(8).half(), 0)
 
     def test_modules_train(self):
