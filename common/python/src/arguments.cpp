@@ -113,8 +113,8 @@ void set_place(Array& array, int type, int device) {
     case nb::device::cuda_managed::value: array.memory = Memory::cuda; return;
     case nb::device::rocm::value: array.memory = Memory::hip; return;
     default:
-      throw std::invalid_argument(array.name + " is on a device of DLPack's type " +
-                                  std::to_string(type) + " (Tessera knows the host, CUDA and ROCm); copy it to the host");
+      throw std::invalid_argument(array.name + " is on a device of DLPack's type " + std::to_string(type) +
+                                  " (Tessera knows the host, CUDA and ROCm); copy it to the host");
   }
 }
 
@@ -260,7 +260,8 @@ void require_contiguous(Array const& array, Stride const& stride) {
 
 void require_aligned(Array const& array) {
   if (array.count() == 0 || reinterpret_cast<std::uintptr_t>(array.data) % size_of(array.dtype) == 0) return;
-  throw std::invalid_argument(array.name + " is not aligned to its elements (kernels load whole elements); copy it "
+  throw std::invalid_argument(array.name +
+                              " is not aligned to its elements (kernels load whole elements); copy it "
                               "first");
 }
 

@@ -143,8 +143,8 @@ class CallersDevice {
   int device_ = 0;
 };
 
-/// Returns the seconds that calls have spent in launches of kept kernel objects, without the search for them, since it was
-/// called last. On a host a launch lasts as long as its kernel.
+/// Returns the seconds that calls have spent in launches of kept kernel objects, without the search for them, since it
+/// was called last. On a host a launch lasts as long as its kernel.
 double seconds_in_launches();
 
 /// The stream that CUDA's protocols name 1. It has no such name with HIP.

@@ -437,25 +437,25 @@ void translate(std::exception_ptr const& error, void*) {
 
 }  // namespace
 
-NB_MODULE(_tessera, module) {
+NB_MODULE(_tessera, m) {
   nb::register_exception_translator(translate);
-  module.def("_finish", [] {
+  m.def("_finish", [] {
     for (auto const& [stream, calls] : unfinished()) {
       for (Unfinished const& one : calls) wait_for(one.mark);
     }
     finish();
     unfinished().clear();
   });
-  module.def("_seconds_in_launches", [] { return without_gil(seconds_in_launches); });
-  add_operations(module);
+  m.def("_seconds_in_launches", [] { return without_gil(seconds_in_launches); });
+  add_operations(m);
   nb::list dtypes;
   for (DType const dtype : built_dtypes()) dtypes.append(numpy_name(dtype));
-  module.attr("dtypes") = nb::tuple(dtypes);
+  m.attr("dtypes") = nb::tuple(dtypes);
   nb::list devices;
   for (std::string const& device : built_devices()) devices.append(device);
-  module.attr("devices") = nb::tuple(devices);
+  m.attr("devices") = nb::tuple(devices);
 
-  module.def(
+  m.def(
       "workspaces",
       []() -> nb::typed<nb::dict, nb::str, int> {
         Workspaces const now = without_gil(workspaces);
@@ -466,67 +466,61 @@ NB_MODULE(_tessera, module) {
         return result;
       },
       "Returns the number of kernel objects that are kept, the bytes of their workspaces, and the limit in bytes.");
-  module.def(
+  m.def(
       "clear_workspaces", [] { without_gil(clear_workspaces); },
       "Frees all kept kernel objects and their workspaces, after the work that uses them.");
-  module.def(
+  m.def(
       "limit_workspaces", [](std::size_t bytes) { without_gil(limit_workspaces, bytes); }, "bytes"_a,
       "Keeps workspaces of at most that many bytes from now on. 0: each call allocates and frees its own.");
 
-  module.def("cumulative_sum", &py_cumulative_sum, "x"_a.none(), nb::kw_only(), "dtype"_a = nb::none(),
-             "out"_a = nb::none(), "variant"_a = nb::none(), "stream"_a = nb::none(),
-             "Returns the sums of the first elements: out[i] = x[0] + ... + x[i], for x of one dimension.\n\n"
-             "Sums have the dtype of x. int32 wraps, and needs dtype=\"int32\". `out` may be x.");
-  module.def(
-      "sum", &py_sum, "x"_a.none(), nb::kw_only(), "axis"_a = nb::none(), "dtype"_a = nb::none(), "out"_a = nb::none(),
-      "variant"_a = nb::none(), "stream"_a = nb::none(),
-      "Returns the sum of all elements as an array of no dimension, or the sums along the last axis, or along the "
-      "first of two.\n\nSums have the dtype of x. int32 wraps, and needs dtype=\"int32\".");
-  module.def(
-      "vecdot", &py_vecdot, "x1"_a.none(), "x2"_a.none(), nb::kw_only(), "out"_a = nb::none(), "variant"_a = nb::none(),
-      "stream"_a = nb::none(),
-      "Returns the sum of x1[i] * x2[i], for arrays of one dimension, as an array of no dimension. int32 wraps.");
-  module.def("matmul", &py_matmul, "x1"_a.none(), "x2"_a.none(), nb::kw_only(), "out"_a = nb::none(),
-             "variant"_a = nb::none(), "stream"_a = nb::none(),
-             "Returns the product of the matrices x1 [m, k] and x2 [k, n]. int32 wraps.");
-  module.def("matrix_transpose", &py_matrix_transpose, "x"_a.none(), nb::kw_only(), "out"_a = nb::none(),
-             "variant"_a = nb::none(), "stream"_a = nb::none(),
-             "Returns the transpose of the matrix x, in memory of its own.");
-  module.def(
-      "softmax", &py_softmax, "x"_a.none(), "axis"_a = -1, nb::kw_only(), "out"_a = nb::none(),
-      "variant"_a = nb::none(), "stream"_a = nb::none(),
-      "Returns exp(x - max) / sum(exp(x - max)) along the last axis, or along the first of two. `out` may be x.\n\n"
-      "A row with NaN or infinity, or with nothing but -infinity, becomes NaN.");
-  module.def(
-      "layer_norm", &py_layer_norm, "x"_a.none(), "weight"_a.none(), "bias"_a.none(), "eps"_a = 1e-5, nb::kw_only(),
-      "out"_a = nb::none(), "variant"_a = nb::none(), "stream"_a = nb::none(),
-      "Returns (x - mean) / sqrt(variance + eps) * weight + bias, of each row of the last dimension. `out` may be "
-      "x.");
-  module.def(
-      "histogram", &py_histogram, "x"_a.none(), "bins"_a = 10, nb::kw_only(), "range"_a, "out"_a = nb::none(),
-      "variant"_a = nb::none(), "stream"_a = nb::none(),
-      "Returns (counts, outside): the elements in each of the equal bins over [lo, hi), int64, and the number of "
-      "elements in no bin.\n\nA bin is half open, also the last: NumPy counts x == hi in the last bin.");
-  module.def("sort", &py_sort, "x"_a.none(), nb::kw_only(), "descending"_a = false, "out"_a = nb::none(),
-             "variant"_a = nb::none(), "stream"_a = nb::none(),
-             "Returns the elements of x, of one dimension, in order. NaN is last, also if descending. Stable.");
-  module.def("argsort", &py_argsort, "x"_a.none(), nb::kw_only(), "descending"_a = false, "out"_a = nb::none(),
-             "stream"_a = nb::none(),
-             "Returns the places, int64, of the elements of x, of one dimension, in order. NaN is last. Stable.");
-  module.def(
-      "embedding", &py_embedding, "indices"_a.none(), "weight"_a.none(), nb::kw_only(), "out"_a = nb::none(),
-      "variant"_a = nb::none(), "stream"_a = nb::none(),
-      "Returns the rows weight[indices[i], :]. Indices are int32. An index outside of the matrix, also -1, gives a "
-      "row of zeros.");
-  module.def("partition", &py_partition, "x"_a.none(), nb::kw_only(), "below"_a, "out"_a = nb::none(),
-             "variant"_a = nb::none(), "stream"_a = nb::none(),
-             "Returns (y, count): first the `count` elements below the bound, then all others, both in their order.\n\n"
-             "numpy.partition is another function: it selects by place.");
-  module.def("conv1d", &py_conv1d, "x"_a.none(), "weight"_a.none(), nb::kw_only(), "out"_a = nb::none(),
-             "variant"_a = nb::none(), "stream"_a = nb::none(),
-             "Returns out[i] = x[i] * weight[0] + x[i + 1] * weight[1] + ..., for terms inside x, of one dimension.\n\n"
-             "PyTorch's conv1d gives the same for one channel with len(weight) - 1 zeros behind x.");
-  module.def(
+  m.def("cumulative_sum", &py_cumulative_sum, "x"_a.none(), nb::kw_only(), "dtype"_a = nb::none(), "out"_a = nb::none(),
+        "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns the sums of the first elements: out[i] = x[0] + ... + x[i], for x of one dimension.\n\n"
+        "Sums have the dtype of x. int32 wraps, and needs dtype=\"int32\". `out` may be x.");
+  m.def("sum", &py_sum, "x"_a.none(), nb::kw_only(), "axis"_a = nb::none(), "dtype"_a = nb::none(),
+        "out"_a = nb::none(), "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns the sum of all elements as an array of no dimension, or the sums along the last axis, or along the "
+        "first of two.\n\nSums have the dtype of x. int32 wraps, and needs dtype=\"int32\".");
+  m.def("vecdot", &py_vecdot, "x1"_a.none(), "x2"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+        "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns the sum of x1[i] * x2[i], for arrays of one dimension, as an array of no dimension. int32 wraps.");
+  m.def("matmul", &py_matmul, "x1"_a.none(), "x2"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+        "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns the product of the matrices x1 [m, k] and x2 [k, n]. int32 wraps.");
+  m.def("matrix_transpose", &py_matrix_transpose, "x"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+        "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns the transpose of the matrix x, in memory of its own.");
+  m.def("softmax", &py_softmax, "x"_a.none(), "axis"_a = -1, nb::kw_only(), "out"_a = nb::none(),
+        "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns exp(x - max) / sum(exp(x - max)) along the last axis, or along the first of two. `out` may be x.\n\n"
+        "A row with NaN or infinity, or with nothing but -infinity, becomes NaN.");
+  m.def("layer_norm", &py_layer_norm, "x"_a.none(), "weight"_a.none(), "bias"_a.none(), "eps"_a = 1e-5, nb::kw_only(),
+        "out"_a = nb::none(), "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns (x - mean) / sqrt(variance + eps) * weight + bias, of each row of the last dimension. `out` may be "
+        "x.");
+  m.def("histogram", &py_histogram, "x"_a.none(), "bins"_a = 10, nb::kw_only(), "range"_a, "out"_a = nb::none(),
+        "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns (counts, outside): the elements in each of the equal bins over [lo, hi), int64, and the number of "
+        "elements in no bin.\n\nA bin is half open, also the last: NumPy counts x == hi in the last bin.");
+  m.def("sort", &py_sort, "x"_a.none(), nb::kw_only(), "descending"_a = false, "out"_a = nb::none(),
+        "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns the elements of x, of one dimension, in order. NaN is last, also if descending. Stable.");
+  m.def("argsort", &py_argsort, "x"_a.none(), nb::kw_only(), "descending"_a = false, "out"_a = nb::none(),
+        "stream"_a = nb::none(),
+        "Returns the places, int64, of the elements of x, of one dimension, in order. NaN is last. Stable.");
+  m.def("embedding", &py_embedding, "indices"_a.none(), "weight"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+        "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns the rows weight[indices[i], :]. Indices are int32. An index outside of the matrix, also -1, gives a "
+        "row of zeros.");
+  m.def("partition", &py_partition, "x"_a.none(), nb::kw_only(), "below"_a, "out"_a = nb::none(),
+        "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns (y, count): first the `count` elements below the bound, then all others, both in their order.\n\n"
+        "numpy.partition is another function: it selects by place.");
+  m.def("conv1d", &py_conv1d, "x"_a.none(), "weight"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+        "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns out[i] = x[i] * weight[0] + x[i + 1] * weight[1] + ..., for terms inside x, of one dimension.\n\n"
+        "PyTorch's conv1d gives the same for one channel with len(weight) - 1 zeros behind x.");
+  m.def(
       "scaled_dot_product_attention", &py_attention, "query"_a.none(), "key"_a.none(), "value"_a.none(), nb::kw_only(),
       "scale"_a = nb::none(), "out"_a = nb::none(), "variant"_a = nb::none(), "stream"_a = nb::none(),
       "Returns softmax(scale * query key^T) value, for matrices [tokens, dim] with dim up to 256, or for each of many "

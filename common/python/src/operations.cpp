@@ -154,19 +154,19 @@ void py_batched_attention_backward(nb::handle of_query, nb::handle of_key, nb::h
 
 }  // namespace
 
-void add_operations(nb::module_& module) {
-  module.def("_cumulative_sum_rows", &py_cumulative_sum_rows, "x"_a.none(), "out"_a, "stream"_a = nb::none());
-  module.def("_layer_norm_backward", &py_layer_norm_backward, "x"_a.none(), "weight"_a, "grad"_a, "eps"_a, "dx"_a,
-             "dweight"_a, "dbias"_a, "stream"_a = nb::none());
-  module.def("_layernorm_linear", &py_layernorm_linear, "x"_a.none(), "ln_weight"_a, "ln_bias"_a, "weight"_a, "bias"_a,
-             "eps"_a, "out"_a, "stream"_a = nb::none());
-  module.def("_layernorm_linear_backward", &py_layernorm_linear_backward, "x"_a.none(), "ln_weight"_a, "ln_bias"_a,
-             "weight"_a, "grad"_a, "eps"_a, "dx"_a, "dln_weight"_a, "dln_bias"_a, "dweight"_a, "dbias"_a,
-             "stream"_a = nb::none());
-  module.def("_batched_attention", &py_batched_attention, "query"_a.none(), "key"_a, "value"_a, "causal"_a, "scale"_a,
-             "out"_a, "stream"_a = nb::none());
-  module.def("_batched_attention_backward", &py_batched_attention_backward, "query"_a.none(), "key"_a, "value"_a,
-             "out"_a, "grad"_a, "causal"_a, "scale"_a, "dquery"_a, "dkey"_a, "dvalue"_a, "stream"_a = nb::none());
+void add_operations(nb::module_& m) {
+  m.def("_cumulative_sum_rows", &py_cumulative_sum_rows, "x"_a.none(), "out"_a, "stream"_a = nb::none());
+  m.def("_layer_norm_backward", &py_layer_norm_backward, "x"_a.none(), "weight"_a, "grad"_a, "eps"_a, "dx"_a,
+        "dweight"_a, "dbias"_a, "stream"_a = nb::none());
+  m.def("_layernorm_linear", &py_layernorm_linear, "x"_a.none(), "ln_weight"_a, "ln_bias"_a, "weight"_a, "bias"_a,
+        "eps"_a, "out"_a, "stream"_a = nb::none());
+  m.def("_layernorm_linear_backward", &py_layernorm_linear_backward, "x"_a.none(), "ln_weight"_a, "ln_bias"_a,
+        "weight"_a, "grad"_a, "eps"_a, "dx"_a, "dln_weight"_a, "dln_bias"_a, "dweight"_a, "dbias"_a,
+        "stream"_a = nb::none());
+  m.def("_batched_attention", &py_batched_attention, "query"_a.none(), "key"_a, "value"_a, "causal"_a, "scale"_a,
+        "out"_a, "stream"_a = nb::none());
+  m.def("_batched_attention_backward", &py_batched_attention_backward, "query"_a.none(), "key"_a, "value"_a, "out"_a,
+        "grad"_a, "causal"_a, "scale"_a, "dquery"_a, "dkey"_a, "dvalue"_a, "stream"_a = nb::none());
 }
 
 }  // namespace tessera::python

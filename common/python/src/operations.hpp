@@ -8,6 +8,6 @@ namespace tessera::python {
 
 /// Adds the functions `_cumulative_sum_rows` and so on to the module `_tessera`. They write results into arrays of the
 /// caller.
-void add_operations(nanobind::module_& module);
+void add_operations(nanobind::module_& m);
 
 }  // namespace tessera::python

@@ -196,7 +196,8 @@ void find_device([[maybe_unused]] Array& array) {
   } else if (array.count() == 0) {
     require(cudaGetDevice(&array.device) == cudaSuccess, "the current device");
   } else {
-    throw std::invalid_argument(array.name + " is in no GPU's memory (its __cuda_array_interface__ says that it is); "
+    throw std::invalid_argument(array.name +
+                                " is in no GPU's memory (its __cuda_array_interface__ says that it is); "
                                 "give a valid array");
   }
 #endif
