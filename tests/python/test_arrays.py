@@ -264,6 +264,16 @@ class Torch(unittest.TestCase):
         self.assertEqual(y.data_ptr(), before)
         self.assertTrue(torch.equal(y, torch.cumsum(x, 0)))
 
+    def test_results_of_another_shape_or_dtype(self):
+        x = torch.tensor([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]])
+        for y, expected in (
+            (tessera.sum(x, axis=-1), torch.tensor([6.0, 15.0])),
+            (tessera.argsort(x[0]), torch.tensor([1, 2, 0])),
+            (tessera.histogram(x, 3, range=(1, 7))[0], torch.tensor([2, 2, 2])),
+        ):
+            self.assertEqual((type(y), y.dtype, y.shape), (torch.Tensor, expected.dtype, expected.shape))
+            self.assertTrue(torch.equal(y, expected))
+
     def test_attention(self):
         q, k, v = (torch.randn(33, 24) for _ in range(3))
         expected = torch.softmax(q @ k.T / 24**0.5, 1) @ v
