@@ -81,13 +81,14 @@ class OnAGPU:
 
 
 class LikeJax(Exporter):
-    """An array as JAX has them: DLPack does not say that it must not be written, and scalars may share memory."""
+    """An array as JAX has them: DLPack does not say that it must not be written, scalars may share memory, and integers
+    have 32 bits unless jax_enable_x64 is set."""
 
     device = "cpu"
     zero = numpy.zeros((), "float32")
 
     def __array_namespace__(self):
-        return types.SimpleNamespace(empty=self.empty, float32="float32")
+        return types.SimpleNamespace(empty=self.empty, float32="float32", int64="int32")
 
     @classmethod
     def empty(cls, shape, dtype, device):

@@ -7,7 +7,8 @@ set_tests_properties(python_tests PROPERTIES LABELS python TIMEOUT 600
 add_custom_target(python_planted)
 
 # tessera_plant_in_python(name source from to test): the module with `to` in place of `from`, which is once in
-# common/python/src/<source>, must fail this test of tests/python. Sources of the library of kernels hide those in it.
+# common/python/src/<source>, must fail this test of tests/python. A source that is compiled
+# into the module replaces the same one in the library of kernels.
 function(tessera_plant_in_python name source from to test)
   set(original ${PROJECT_SOURCE_DIR}/common/python/src/${source})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${original})

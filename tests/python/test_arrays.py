@@ -105,6 +105,8 @@ class Types(unittest.TestCase):
         self.assertEqual((type(total), total.array.shape, float(total.array)), (LikeJax, (), x.array.sum()))
         with self.assertRaisesRegex(ValueError, "out is read-only"):
             tessera.cumulative_sum(x, out=LikeJax(numpy.zeros(1000, "float32")))
+        with self.assertRaisesRegex(TypeError, "arrays of int32 instead of int64 .*; set jax_enable_x64"):
+            tessera.argsort(x)
 
     def test_buffer_alone(self):
         x, y = array.array("f", [1, 2, 3]), numpy.empty(3, "float32")

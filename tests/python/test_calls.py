@@ -222,7 +222,7 @@ STUB = os.path.join(os.path.dirname(tessera.__file__), "_tessera.pyi")
 
 
 class Stubs(unittest.TestCase):
-    @unittest.skipUnless(os.path.exists(STUB), "the target tessera_python_stub was not built")
+    @unittest.skipIf("cuda" in tessera.devices and not os.path.exists(STUB), "tessera_python_stub was not built")
     def test_each_function_has_a_type(self):
         folder = os.path.dirname(tessera.__file__)
         self.assertTrue(os.path.exists(os.path.join(folder, "py.typed")))

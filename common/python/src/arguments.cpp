@@ -248,8 +248,12 @@ void require_contiguous(Array const& array, Stride const& stride) {
   nb::object exported;
   try {
     exported = capsule_of(object, stream);
-  } catch (nb::python_error&) {
-    return false;
+  } catch (nb::python_error& error) {  // KeyboardInterrupt and MemoryError are no refusals
+    for (PyObject* refusal :
+         {PyExc_BufferError, PyExc_TypeError, PyExc_ValueError, PyExc_RuntimeError, PyExc_AttributeError}) {
+      if (error.matches(refusal)) return false;
+    }
+    throw;
   }
   nb::handle const source = exported.is_none() ? object : exported;
   auto const view = std::make_shared<nb::ndarray<nb::ro>>();
@@ -448,6 +452,10 @@ Argument result(nb::handle out, Argument const& like, DType dtype, Shape const& 
     if (shape.empty()) argument.array.shape.clear();
   }
   if (argument.array.dtype != dtype) {
+    if (is_new) {
+      throw WrongType("x's library makes arrays of " + numpy_name(argument.array.dtype) + " instead of " +
+                      numpy_name(dtype) + " (JAX has no 64-bit numbers by default); set jax_enable_x64");
+    }
     throw WrongType(argument.array.name + " has dtype " + numpy_name(argument.array.dtype) + " (the result is " +
                     numpy_name(dtype) + "); give such an array");
   }

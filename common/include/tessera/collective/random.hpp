@@ -178,7 +178,8 @@ template <class T>
 [[nodiscard]] KOKKOS_FUNCTION T minus_two_log(BitsOf<T> bits) {
   if constexpr (std::is_same_v<T, float>) {
     // 2^24 u = 2^e m with m in [2/3, 4/3), and a polynomial for -2 log m in 2 - 2 m: its relative error is 5.1e-8.
-    // Exact for u = 1; a relative error of at most 2^-23 for all u. Without the library's tests for zero, denormal and infinite arguments.
+    // Exact for u = 1; a relative error of at most 2^-23 for all u. Without the library's tests for zero, denormal and
+    // infinite arguments.
     float const of_u = static_cast<float>((bits >> 8) + 1);
     auto const word = Kokkos::bit_cast<std::int32_t>(of_u);
     std::int32_t const exponent = (word - 0x3f2aaaab) & ~0x7fffff;  // e 2^23; subtracted are the bits of 2/3
