@@ -511,7 +511,7 @@ class Runner {
     if (!end.ran()) return end.how();
     if (measures_once_ && fs::exists(roofs_file(step.ranks))) measured_.insert(step.ranks);
     Found const found = look(report_of(step), step, own_);
-    if (!found.why_not.empty()) return found.why_not + (end.complaint.empty() ? "" : ": " + end.complaint);
+    if (!found.why_not.empty()) return found.why_not + " (" + end.how() + "); see " + base.string() + ".txt";
     std::size_t const bad = failed_rows(found.report);
     failed_rows_ += bad;
     ++done_;

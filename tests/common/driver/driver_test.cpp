@@ -2201,6 +2201,7 @@ TEST_F(StudyRun, a_launch_that_skipped_all_of_its_rows_is_not_done) {
   EXPECT_EQ(result.code, 1);
   EXPECT_EQ(result.last_line(), "TESSERA study steps=6 done=3 before=0 failed=3 rows_failed=0");
   EXPECT_TRUE(has(result.out, "FAILED: all of its rows were skipped (needs 2 ranks)"));
+  EXPECT_TRUE(has(result.out, "; see "));
   // The file is created again, and counts as done after one row has run.
   ::unsetenv("SKIPPED");
   Result const again = study();
