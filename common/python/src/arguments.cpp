@@ -38,7 +38,7 @@ struct ExchangeTable {
   int (*current_stream)(std::int32_t device_type, std::int32_t device, void** stream);
 };
 
-/// What is known of an array's type.
+/// How to treat arrays of one type.
 struct Library {
   ExchangeTable const* table = nullptr;  ///< nullptr: none of version 1
   bool is_jax = false;

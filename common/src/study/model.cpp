@@ -114,8 +114,8 @@ void add_all_gather(Talk& talk, double bytes, double p) {
 }
 
 // Adds the traffic of one result per run of `mean` of n elements. The rank that owns its place gets it. Every rank has
-// n / (mean p) results. Their places belong to one rank, because a rank owns n / p places: those of ranks k mean to
-// (k + 1) mean - 1 to rank k. So only the first rank keeps its results; with a mean of 1, nearly all are kept. Most
+// n / (mean p) results. A rank owns n / p places, so all results of one rank go to one rank: those of ranks k mean to
+// (k + 1) mean - 1 go to rank k. Only the first rank keeps its results; with a mean of 1, nearly all are kept. Most
 // results reach the first rank, or the second, which keeps none of its own.
 void add_runs(Talk& talk, double n, double mean, double of_result, double p) {
   if (mean == 1) return;
