@@ -67,9 +67,11 @@ class Quiet {
 
 // All ranks must agree before one of them acts: a rank that ends on its own would leave the others waiting. If there
 // may be other ranks, a rank that was asked for help, or found an error, meets them first.
-void meet(std::exception_ptr const& mistake, Task const& task, std::optional<Quiet>& quiet) {
+void meet(std::exception_ptr const& mistake, Task const& task, std::optional<Quiet>& quiet,
+          std::optional<ranks::Alone>& alone) {
   if (!task.on_ranks && !ranks::may_be_one_of_several()) {
     if (mistake) std::rethrow_exception(mistake);
+    alone.emplace();
     return;
   }
   try {
@@ -157,10 +159,12 @@ int guarded(std::string const& program, bool launches, std::function<Task()> con
   int code = 0;
   std::string complaint;
   std::optional<Quiet> quiet;
+  std::optional<ranks::Alone> alone;
   try {
     Task task;
     if (launches) {
       ranks::check_alone("it starts the ranks of its launches itself", "start it as one process");
+      alone.emplace();
       task = find();
     } else {
       std::exception_ptr mistake;
@@ -169,7 +173,7 @@ int guarded(std::string const& program, bool launches, std::function<Task()> con
       } catch (...) {
         mistake = std::current_exception();
       }
-      meet(mistake, task, quiet);
+      meet(mistake, task, quiet, alone);
     }
     code = task.run();
   } catch (UserError const& error) {

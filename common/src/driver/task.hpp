@@ -24,7 +24,7 @@ struct Task {
 [[nodiscard]] Task task_of(Command const& command, std::vector<std::string> const& arguments);
 
 /// Runs the task that `find` returns. Returns the exit code. An exception becomes one message on stderr. If `launches`,
-/// MPI is not started: a launcher that is started by an MPI rank may take that rank's launcher for its own.
+/// MPI is not started (ranks::Alone).
 [[nodiscard]] int guarded(std::string const& program, bool launches, std::function<Task()> const& find);
 
 /// Plans and runs what the options request, on all ranks. Returns the exit code. Throws UserError only if nothing has

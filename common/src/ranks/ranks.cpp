@@ -122,6 +122,7 @@ std::size_t longest_message() {
 
 // MPI's default handler ends the program with a message on any error, so results of calls need no check.
 pid_t begun_by = 0;
+bool is_alone = false;
 
 void end() {
   // A forked child that exits would wait forever, because the connections belong to its parent.
@@ -133,7 +134,12 @@ void end() {
 
 }  // namespace
 
+Alone::Alone() { is_alone = true; }
+Alone::~Alone() { is_alone = false; }
+
 Ranks const& world() {
+  static Ranks const one;
+  if (is_alone) return one;
   static Ranks const all = [] {
     int begun = 0;
     MPI_Initialized(&begun);
@@ -404,6 +410,9 @@ void Ranks::abort(int code) const {
 #else
 
 struct Ranks::Communicator {};
+
+Alone::Alone() = default;
+Alone::~Alone() = default;
 
 Ranks const& world() {
   static Ranks const one = [] {

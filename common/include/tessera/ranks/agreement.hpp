@@ -26,6 +26,16 @@ struct Launch {
 /// because the variables may come from the launcher of another program. Does not start MPI.
 void check_alone(std::string const& why, std::string const& what_to_do);
 
+/// During its lifetime world() is one rank, without MPI: for a process that runs alone. If MPI has started in it, it
+/// cannot start ranks: mpirun of Open MPI 4.1 then ends at once, with exit code 1 and no output.
+class Alone {
+ public:
+  Alone();
+  ~Alone();
+  Alone(Alone const&) = delete;
+  Alone& operator=(Alone const&) = delete;
+};
+
 /// A value that must be the same on all ranks: "--samples", "20".
 struct Fact {
   std::string what;
