@@ -56,7 +56,8 @@ namespace tessera::testing {
                                             int launches = 2) {
   std::string outcome;
   for (Row const& row : app.rows) {
-    if (row.info.level != Level::ranks || !is_wanted(row.dtype) || !suits(app, row.dtype, size, given)) continue;
+    bool const wanted = row.info.level == Level::ranks && is_wanted(row) && is_wanted(row.dtype);
+    if (!wanted || !suits(app, row.dtype, size, given)) continue;
     auto const problem_case = app.generate_data(row.dtype, size, 42, data, with_defaults(app, given));
     std::vector<ExpectedField> const expected = problem_case->reference();
     // One launch first: a rank whose part is wrong stops, and the others would wait for it in a second launch.

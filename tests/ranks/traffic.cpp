@@ -29,7 +29,8 @@ void expect_traffic_of_model(App const& app) {
   auto const count = static_cast<std::size_t>(world().count());
   std::size_t const size = 10007;
   for (Row const& row : app.rows) {
-    if (row.info.name != "distributed" || row.dtype != app.rows.front().dtype || !is_wanted(row.dtype)) continue;
+    bool const wanted = is_wanted(row) && is_wanted(row.dtype) && row.dtype == app.rows.front().dtype;
+    if (row.info.name != "distributed" || !wanted) continue;
     ParameterMap const given = with_defaults(app, {}, size);
     std::optional<model::Talk> const talk = model::talk_of(study::model_case(app, row.dtype, size, given), count);
     ASSERT_TRUE(talk) << app.info.name << " does not say what its ranks exchange";
