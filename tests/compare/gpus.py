@@ -3,20 +3,21 @@
 
     tests/compare/gpus.py build/cuda-hopper90/bin/tessera DIRECTORY --gpus 4 [--tests .../bin/ranks_tests]
 
-One rank per GPU, all mini-apps in one launch, results checked on a sample. First the link of two GPUs: latency from the
-messages of `dot`, bandwidth from those of `transpose`. Then these steps, of which --only selects some:
+One rank per GPU, many mini-apps in one launch, results checked on a sample. First the link of two GPUs: latency from
+the messages of `dot`, bandwidth from those of `transpose`. Then these steps, of which --only selects some:
 
     weak     2^28 elements per GPU on 1, 2, 4, ... GPUs
-    strong   2^28 and 2^30 elements on 1, 2, 4, ... GPUs
-    staged   the weak launch of all GPUs, through host memory
+    strong   2^28 and 2^30 elements on 1, 2, 4, ... GPUs; launches that are the same in weak are not repeated
+    staged   the weak launches of the rows that send most, through host memory
     tests    ranks_tests on as many ranks as GPUs, and on twice as many, which share them
 
-Launches of weak and strong that are done are not repeated. The tables are in DIRECTORY/scaling.md: time, efficiency,
-time over the prediction. The prediction takes the roofs of one GPU and the link. Rows over 1.15 of it are listed: they
-want an explanation.
+Rows whose references take longest come last. After --seconds no launch begins, and a running one ends. The same
+command goes on from there: launches of studies that are done are not repeated. The tables are in
+DIRECTORY/scaling.md: time, efficiency, time over the prediction. The prediction takes the roofs of one GPU and the
+link. Rows over 1.15 of it are listed: they want an explanation.
 
 --quick takes small sizes: to see that all of it runs, for no figure.
-Exit code: 0 all well, 1 something failed, 2 a mistake.
+Exit code: 0 all well, 1 something failed or was left out, 2 a mistake.
 """
 
 import argparse
@@ -30,6 +31,8 @@ import time
 
 STEPS = ("weak", "strong", "staged", "tests")
 SLOW = 1.15  # times the prediction
+LATE = ("partition", "reduce_by_key", "sort")  # their references need elements of all ranks
+BULK = ("conv2d", "layernorm_linear_backward", "matmul", "transpose")
 
 
 class Failed(Exception):
@@ -52,9 +55,8 @@ def link_of(path):
     return latency, bulk["bytes_sent"] / 2 / seconds
 
 
-def read_predictions(folder):
+def read_predictions(path):
     """The rows of a study's predictions.csv, with numbers as numbers."""
-    path = os.path.join(folder, "predictions.csv")
     try:
         with open(path, encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
@@ -114,7 +116,9 @@ class Host:
         self.began = time.monotonic()
         self.failed = 0
         self.ranks = [n for n in (1, 2, 4, 8, 16) if n < options.gpus] + [options.gpus]
-        self.few = ["--samples", "5"] if not options.quick else ["--samples", "1", "--min-time", "0", "--warmup", "0"]
+        self.few = ["--samples", "5", "--min-time", "0.05", "--verify", "sample:1000"]
+        if options.quick:
+            self.few = ["--samples", "1", "--min-time", "0", "--warmup", "0", "--verify", "sample:1000"]
 
     def path(self, name):
         return os.path.join(self.options.directory, name)
@@ -122,12 +126,26 @@ class Host:
     def size(self, power):
         return f"2^{power - 16}" if self.options.quick else f"2^{power}"
 
+    def left(self):
+        """Seconds until --seconds."""
+        return self.options.seconds - (time.monotonic() - self.began)
+
     def run(self, name, command):
-        """Runs a command in the directory, with its output in NAME.log. Whether it succeeded."""
-        with open(self.path(name + ".log"), "w", encoding="utf-8") as file:
+        """Runs a command in the directory, with its output at the end of NAME.log. Whether it succeeded."""
+        left, code = self.left(), 0
+        if left <= 0:
+            print(f"{name}: left out, since --seconds are over", flush=True)
+            self.failed += 1
+            return False
+        with open(self.path(name + ".log"), "a", encoding="utf-8") as file:
+            print("$", shlex.join(command), file=file, flush=True)
             try:
-                ended = subprocess.run(command, cwd=self.options.directory, stdout=file, stderr=file, check=False)
-                code = ended.returncode
+                with subprocess.Popen(command, cwd=self.options.directory, stdout=file, stderr=file) as running:
+                    try:
+                        code = running.wait(left if left < float("inf") else None)
+                    except subprocess.TimeoutExpired:
+                        running.terminate()  # a study passes it on, and mpirun to the ranks
+                        code = running.wait()
             except OSError as error:
                 print(f"{command[0]}: {error.strerror}", file=file, flush=True)
                 code = 127
@@ -138,32 +156,48 @@ class Host:
         self.failed += code != 0
         return code == 0
 
-    def launch(self, ranks, *words):
-        return [*shlex.split(self.options.launcher.replace("{ranks}", str(ranks))), self.options.program, "run", *words]
+    def launcher(self, ranks):
+        return shlex.split(self.options.launcher.replace("{ranks}", str(ranks)))
 
-    def rows(self, *more):
-        return ["--level", "ranks", "--space", self.options.space, *self.few, *more]
-
-    def link(self):
+    def link(self, name, *transport):
         """Measures the link. Latency and bandwidth."""
-        words = ["--size", self.size(28), *self.rows("--verify", "sample:1000", "--json", "link.json")]
-        if not self.run("link", self.launch(2, "dot,transpose", *words)):
-            raise Failed("the launch of `link` failed")
-        return link_of(self.path("link.json"))
+        words = ["--size", self.size(28), "--variant", "distributed", "--space", self.options.space]
+        words += [*self.few, *transport, "--json", f"{name}.json"]
+        if not self.run(name, [*self.launcher(2), self.options.program, "run", "dot,transpose", *words]):
+            raise Failed(f"the launch of `{name}` failed")
+        return link_of(self.path(f"{name}.json"))
 
-    def study(self, name, link, *words):
-        command = [self.options.program, "study", "--preset", name.rstrip("0123456789"), "--name", name, "--run"]
-        command += ["--apps", "all", "--ranks", ",".join(map(str, self.ranks)), "--spaces", self.options.space]
+    def apps(self):
+        """The mini-apps that have the row `distributed`."""
+        command = [self.options.program, "run", "all", "--list"]
+        try:
+            listed = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise Failed(f"{shlex.join(command)}: {error}") from error
+        apps, app = [], ""
+        for words in map(str.split, listed.splitlines()):
+            if words[:1] == ["app"]:
+                app = words[1]
+            elif words[:2] == ["variant", "distributed"]:
+                apps.append(app)
+        return apps
+
+    def study(self, name, apps, ranks, link, *words):
+        """The predictions of a study's launches. Each of `apps` is a launch; a+b is one launch of both."""
+        preset = "strong" if name.startswith("strong") else "weak"
+        command = [self.options.program, "study", "--preset", preset, "--name", name, "--run"]
+        command += ["--apps", apps, "--ranks", ",".join(map(str, ranks)), "--spaces", self.options.space]
         command += ["--repeats", "1", "--launcher", self.options.launcher, "--link", f"{link[0]:.3g},{link[1]:.3g}"]
-        command += ["--options", shlex.join([*self.few, "--verify", "sample:1000"]), *words]
-        self.run(name, command)
-        return read_predictions(self.path(name))
+        predictions = os.path.join(self.path(name), "predictions.csv")
+        if os.path.exists(predictions):
+            os.remove(predictions)  # of other mini-apps
+        self.run(name, [*command, *words])
+        return read_predictions(predictions)
 
     def tests(self):
-        environment = f"TESSERA_TEST_SPACE={self.options.space}"
+        environment = [f"TESSERA_TEST_SPACE={self.options.space}", "TESSERA_TEST_FIRST_DTYPE=1", "OMP_NUM_THREADS=2"]
         for ranks in (self.options.gpus, 2 * self.options.gpus):
-            launcher = shlex.split(self.options.launcher.replace("{ranks}", str(ranks)))
-            self.run(f"ranks_tests-{ranks}", ["env", environment, *launcher, self.options.tests])
+            self.run(f"ranks_tests-{ranks}", ["env", *environment, *self.launcher(ranks), self.options.tests])
 
 
 def main(arguments):
@@ -175,6 +209,7 @@ def main(arguments):
     parser.add_argument("--launcher", default="mpirun --bind-to none -n {ranks}")
     parser.add_argument("--tests", help="ranks_tests of the same build")
     parser.add_argument("--only", default=",".join(STEPS))
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args(arguments)
     if options.gpus < 2:
@@ -186,33 +221,58 @@ def main(arguments):
     options.program = os.path.abspath(options.program)
     options.tests = options.tests and os.path.abspath(options.tests)
     os.makedirs(options.directory, exist_ok=True)
-    host, page = Host(options), []
+    host, tables, links = Host(options), {}, {}
+
+    def add(name, which, ranks, *words):
+        if not which or name.rstrip("0123456789") not in only:
+            return
+        transport = ["--transport", "staged"] if name == "staged" else []
+        link = "link" + "-".join(["", *transport[1:]])
+        try:
+            if link not in links:
+                links[link] = host.link(link, *transport)
+            words = ["--options", shlex.join([*host.few, *transport]), *words]
+            tables.setdefault(name, []).extend(host.study(name, which, ranks, links[link], *words))
+        except Failed as error:
+            print(f"gpus.py: {error}", file=sys.stderr)
+            host.failed += 1
+
+    def add_strong(power, which):
+        # One of the launches of weak has the same case.
+        ranks = [n for n in host.ranks if "weak" not in only or n << 28 != 1 << power]
+        add(f"strong{power}", which, ranks, "--sizes", host.size(power))
+
     try:
-        link = host.link() if {"weak", "strong"} & set(only) else None
-        page += [] if link is None else [
-            f"Link of two ranks: latency {time_text(link[0])}, {link[1] / 1e9:.3g} GB/s of a rank in one direction.",
-            "A cell has the time, the efficiency against one rank, and the time over the model's prediction.",
-            "",
-        ]
-        slow = []
-        for name, weak, words in (
-            ("weak", True, ["--sizes-per-rank", host.size(28)]),
-            ("strong28", False, ["--sizes", host.size(28)]),
-            ("strong30", False, ["--sizes", host.size(30)]),
-        ):
-            if name.rstrip("0123456789") in only:
-                rows = host.study(name, link, *words)
-                page += [f"## {name}", "", *table_of(rows, weak), ""]
-                slow += [f"### {name}", "", *slow_lines(rows), ""]
-        page += [f"## Over {SLOW} of the prediction", "", *slow]
+        apps = host.apps()
+        late = ",".join(app for app in LATE if app in apps)
+        most = "+".join(app for app in apps if app not in LATE)
+        bulk = "+".join(app for app in BULK if app in apps)
+        weak = ["--sizes-per-rank", host.size(28)]
+        add("weak", most, host.ranks, *weak)
+        add_strong(28, most)
+        add("staged", bulk, host.ranks[1:], *weak)
+        add("weak", late, host.ranks, *weak)
+        add_strong(30, most)
+        if "tests" in only and options.tests:
+            host.tests()
+        add_strong(28, late)
+        add_strong(30, late)
     except Failed as error:
         print(f"gpus.py: {error}", file=sys.stderr)
         host.failed += 1
-    if "staged" in only:
-        words = host.rows("--verify", "sample:1000", "--transport", "staged", "--json", "staged.json")
-        host.run("staged", host.launch(options.gpus, "all", "--size-per-rank", host.size(28), *words))
-    if "tests" in only and options.tests:
-        host.tests()
+    for name, rows in tables.items():
+        if name.startswith("strong"):
+            rows += [row for row in tables.get("weak", []) if row["ranks"] << 28 == 1 << int(name[6:])]
+    page = [
+        f"`{name}` of two ranks: latency {time_text(latency)}, {bandwidth / 1e9:.3g} GB/s of a rank in one direction."
+        for name, (latency, bandwidth) in links.items()
+    ]
+    page += ["A cell has the time, the efficiency against one rank, and the time over the model's prediction.", ""]
+    for name, rows in tables.items():
+        page += [f"## {name}", "", *table_of(rows, not name.startswith("strong")), ""]
+    page += [f"## Over {SLOW} of the prediction", ""]
+    for name, rows in tables.items():
+        page += [f"### {name}", "", *slow_lines(rows), ""]
     with open(host.path("scaling.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(page))
     print(f"tables in {host.path('scaling.md')}; {host.failed} steps failed")

@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -15,19 +16,26 @@ sys.dont_write_bytecode = True
 
 import gpus  # noqa: E402
 
-# Records its arguments; writes a report of two ranks, or the predictions of a study, in which map is slow on two ranks.
+# Records its arguments; lists mini-apps; or writes a report of two ranks, or the predictions of a study, in which the
+# first mini-app is slow on two ranks.
 PROGRAM = """#!{python}
 import json, os, sys
 words = sys.argv[1:]
 with open("{folder}/calls", "a") as calls:
     print(*words, file=calls)
-if words[0] == "study":
+if "--list" in words:
+    for app in ("map", "sort", "transpose"):
+        print("app     ", app, "    its summary")
+        print("variant  distributed  ranks  same bits  its summary")
+    print("app      layouts     its summary")
+elif words[0] == "study":
     name = words[words.index("--name") + 1]
+    app = words[words.index("--apps") + 1].split("+")[0]
     os.makedirs(name, exist_ok=True)
     with open(name + "/predictions.csv", "w") as file:
         file.write("app,size,dtype,space,ranks,predicted_seconds,bound,measured_seconds,variant,noisy\\n")
-        file.write("map,1024,float,cuda,1,1e-3,memory,1e-3,distributed,0\\n")
-        file.write("map,2048,float,cuda,2,1e-3,memory,1.25e-3,distributed,0\\n")
+        file.write(app + ",1024,float,cuda,1,1e-3,memory,1e-3,distributed,0\\n")
+        file.write(app + ",2048,float,cuda,2,1e-3,memory,1.25e-3,distributed,0\\n")
 else:
     with open(words[words.index("--json") + 1], "w") as file:
         file.write('{report}')
@@ -96,7 +104,8 @@ class Gpus(unittest.TestCase):
         code, output = self.run_it()
         self.assertEqual(code, 0, output)
         self.assertIn("latency 10 us, 100 GB/s", self.page())
-        # Weak: 1 ms against 1.25 ms. Strong: the same times are an efficiency of 40%.
+        # Weak: 1 ms against 1.25 ms. Strong: the same times are an efficiency of 40%. Its launch on one rank is that of
+        # weak, and for 2^30 elements that on four.
         self.assertIn("| map | 1 ms; 1.00 | 1.25 ms; 80%; 1.25 |", self.page())
         self.assertIn("| map | 1 ms; 1.00 | 1.25 ms; 40%; 1.25 |", self.page())
         self.assertIn("- `map` on 2: 1.25 ms, 1.25 of the predicted 1 ms (memory)", self.page())
@@ -104,26 +113,47 @@ class Gpus(unittest.TestCase):
         with open(os.path.join(self.folder, "calls"), encoding="utf-8") as file:
             calls = file.read()
         self.assertIn("--ranks 1,2,4 ", calls)
+        self.assertIn("| sort | 1 ms; 1.00 | 1.25 ms; 80%; 1.25 |", self.page())
+        self.assertEqual([line.split()[7] for line in calls.splitlines() if line.startswith("study --preset weak")],
+                         ["map+transpose", "transpose", "sort"])
         self.assertIn("--link 1e-05,1e+11", calls)
+        self.assertRegex(calls, "--name strong28 .*--ranks 2,4 ")
+        self.assertRegex(calls, "--name strong30 .*--ranks 1,2 ")
         self.assertIn("--transport staged", calls)
 
     def test_says_what_failed(self):
         self.write([row("dot", 1e-5)])
         code, output = self.run_it()
+        self.assertNotIn("## weak", self.page())
         self.assertEqual(code, 1)
         self.assertIn("no row of transpose", output)
 
     def test_goes_on_if_the_link_cannot_be_measured(self):
         code, output = self.run_it("--launcher", "there_is_no_such_launcher {ranks}")
         self.assertEqual(code, 1)
+        self.assertIn("link: there_is_no_such_launcher: No such file", output)
         self.assertIn("the launch of `link` failed", output)
-        self.assertIn("staged: there_is_no_such_launcher: No such file", output)
-        self.assertEqual(self.page(), "")
+        self.assertIn("the launch of `link-staged` failed", output)
+        self.assertNotIn("| map |", self.page())
+
+    def test_begins_nothing_when_its_seconds_are_over(self):
+        code, output = self.run_it("--seconds", "0")
+        self.assertEqual(code, 1)
+        self.assertIn("link: left out", output)
+        self.assertNotIn("| map |", self.page())
+
+    def test_ends_a_launch_when_its_seconds_are_over(self):
+        began = time.monotonic()
+        code, output = self.run_it("--only", "staged", "--seconds", "1", "--launcher", "sh -c 'exec sleep 20' {ranks}")
+        self.assertEqual(code, 1)
+        self.assertIn("(exit code -15)", output)
+        self.assertLess(time.monotonic() - began, 15)
 
     def test_runs_only_what_is_asked_for(self):
         code, output = self.run_it("--only", "staged")
         self.assertEqual(code, 0, output)
-        self.assertNotIn("link", output)
+        self.assertIn("link-staged", output)
+        self.assertNotIn("link:", output)
         self.assertEqual(self.run_it("--only", "week")[0], 2)
 
     def test_one_gpu_is_a_mistake(self):

@@ -559,6 +559,7 @@ class Runner {
   int end() {
     if (interrupted()) {
       std::cout << "interrupted; the same command goes on from there\n";
+      write_predictions();
     } else {
       std::cout << errors_.summary();
       write_predictions();
