@@ -19,6 +19,7 @@ Exit code: 0 all well, 1 a result is wrong, 2 a mistake.
 import argparse
 import gc
 import importlib
+import importlib.metadata
 import json
 import os
 import platform
@@ -40,6 +41,8 @@ def library(name):
     try:
         return importlib.import_module(name)
     except Exception as error:  # also what a module raises that finds no GPU
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            raise Missing(f"{name} is not installed") from None
         reason = str(error).strip().splitlines()
         raise Missing(f"{name}: {reason[0] if reason else type(error).__name__}") from None
 
@@ -64,7 +67,8 @@ class Device:
 
     def __init__(self, name):
         self.name = name
-        self.stream = None  # an object of CUDA's protocol
+        self.stream = None  # what Tessera's functions get
+        self.streams = []  # the same one as objects of libraries
         self.on_stream = []  # what libraries enter
         self.wait = lambda: None
         self.empty, self.empty_name = (lambda: None), "a call of an empty function"
@@ -88,15 +92,18 @@ class Device:
             own = torch.cuda.Stream()
             self.pointer, self.wait, self.gpu = own.cuda_stream, own.synchronize, torch.cuda.get_device_name()
             self.on_stream.append(lambda: torch.cuda.stream(own))
-            self.stream, self.kept = own, own
+            self.stream = own
+            self.streams.append(own)
         if cupy is not None:
             if torch is None:
-                own = self.kept = cupy.cuda.Stream(non_blocking=True)
+                own = cupy.cuda.Stream(non_blocking=True)
+                self.streams.append(own)
                 self.pointer, self.wait = own.ptr, own.synchronize
                 self.gpu = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
             stream = cupy.cuda.ExternalStream(self.pointer)
             self.on_stream.append(lambda: stream)
             self.stream = self.stream or stream
+            self.streams.append(stream)
             kernel = cupy.RawKernel('extern "C" __global__ void nothing() {}', "nothing")
             self.empty, self.empty_name = (lambda: kernel((1,), (1,), ())), "a launch of an empty kernel by CuPy"
         elif torch is not None:
@@ -213,38 +220,42 @@ def by_numpy(device, with_out):
     return make
 
 
-def by_cuda_compute(device):
+def by_cuda_compute(device, with_object):
+    """Calls an object that the caller keeps, with its workspace; or a function, which finds its object and allocates a
+    workspace each time."""
     if device.name == "cpu":
         raise Missing("cuda.compute has no arrays on a CPU")
-    compute = library("cuda.compute")
+    compute, torch = library("cuda.compute"), library("torch")
+    stream = next((one for one in device.streams if hasattr(one, "__cuda_stream__")), None)
+    if stream is None:
+        raise Missing("neither PyTorch's nor CuPy's stream has __cuda_stream__")
     convert = tensors(device)
 
     def make(function, x):
-        array, stream, size = convert(x), device.stream, x.size
         if function == "softmax":
             raise Missing("cuda.compute has no softmax")
+        array = convert(x)
         out = array[:1].clone() if function == "sum" else array.clone()
         zero = numpy.zeros(1, x.dtype)
+        name, arguments = {
+            "sum": ("reduce_into", {"d_in": array, "d_out": out, "h_init": zero}),
+            "cumulative_sum": ("inclusive_scan", {"d_in": array, "d_out": out, "init_value": zero}),
+            "sort": ("radix_sort", {"d_in_keys": array, "d_out_keys": out, "d_in_values": None, "d_out_values": None}),
+        }[function]
+        if function != "sort":
+            arguments["op"] = compute.OpKind.PLUS
+        order = {"order": compute.SortOrder.ASCENDING} if function == "sort" else {}
+        run = {"num_items": x.size, "stream": stream}
+        if with_object:
+            kept = getattr(compute, f"make_{name}")(**arguments, **order)
+            count = kept(temp_storage=None, **arguments, **run)
+            workspace = torch.empty(max(count, 1), dtype=torch.uint8, device=device.name)
 
         def call():
-            if function == "sum":
-                compute.reduce_into(
-                    d_in=array, d_out=out, op=compute.OpKind.PLUS, num_items=size, h_init=zero, stream=stream
-                )
-            elif function == "cumulative_sum":
-                compute.inclusive_scan(
-                    d_in=array, d_out=out, op=compute.OpKind.PLUS, init_value=zero, num_items=size, stream=stream
-                )
+            if with_object:
+                kept(temp_storage=workspace, **arguments, **run)
             else:
-                compute.radix_sort(
-                    d_in_keys=array,
-                    d_out_keys=out,
-                    d_in_values=None,
-                    d_out_values=None,
-                    order=compute.SortOrder.ASCENDING,
-                    num_items=size,
-                    stream=stream,
-                )
+                getattr(compute, name)(**arguments, **order, **run)
             return out
 
         return call
@@ -264,7 +275,8 @@ CALLERS = {
     "CuPy": lambda device: by_cupy(device, False),
     "NumPy, out=": lambda device: by_numpy(device, True),
     "NumPy": lambda device: by_numpy(device, False),
-    "cuda.compute, out=": by_cuda_compute,
+    "cuda.compute, object": lambda device: by_cuda_compute(device, True),
+    "cuda.compute, out=": lambda device: by_cuda_compute(device, False),
 }
 
 
@@ -407,11 +419,13 @@ def table_of(document):
 
 def versions_of(device):
     found = {"device": device.gpu or device.name, "python": platform.python_version()}
-    for name in ("numpy", "torch", "cupy", "cuda.compute"):
+    for name, package in (("numpy", "numpy"), ("torch", "torch"), ("cupy", "cupy"), ("cuda.compute", "cuda-cccl")):
         try:
-            found[name] = getattr(library(name), "__version__", "unknown")
+            found[name] = getattr(library(name), "__version__", None) or importlib.metadata.version(package)
         except Missing:
             pass
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "of unknown version"
     return found
 
 

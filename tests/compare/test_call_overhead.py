@@ -1,6 +1,7 @@
 """call_overhead.py with libraries that only pretend to compute: what is timed, subtracted, left out and refused."""
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -118,10 +119,75 @@ class CallOverhead(unittest.TestCase):
     def test_what_is_not_there_is_said(self):
         code, output, document, table = self.run_it()
         self.assertEqual(self.row(document, "torch", "sum")["status"], "left out")
-        self.assertRegex(self.row(document, "torch", "sum")["reason"], "torch")
+        self.assertEqual(self.row(document, "torch", "sum")["reason"], "torch is not installed")
         self.assertIn("- cuda.compute, out=: cuda.compute has no arrays on a CPU", table)
         self.assertIn("- NumPy, softmax: NumPy has no such function", table)
         self.assertNotIn("| torch |", table)
+
+    def test_cuda_compute(self):
+        # An object is made once, with a workspace of the size that it asks for; a function does all in each call.
+        clock, made = Clock(), []
+
+        def compute(name, named):
+            array, out = (named[key] for key in (("d_in_keys", "d_out_keys") if "sort" in name else ("d_in", "d_out")))
+            function = {"reduce_into": "sum", "inclusive_scan": "cumulative_sum", "radix_sort": "sort"}[name]
+            self.assertEqual((named["num_items"], named["stream"]), (64, stream))
+            self.assertEqual(named.get("op"), None if "sort" in name else "plus")
+            out[...] = call_overhead.expected_of(function, array)
+
+        def make(name, **arguments):
+            made.append(name)
+            clock.spend(100e-6)
+            self.assertEqual(arguments.pop("order", "plus"), "ascending" if "sort" in name else "plus")
+
+            def kept(temp_storage, **named):
+                self.assertEqual(named, {**arguments, "num_items": 64, "stream": stream})
+                clock.spend(2e-6)
+                if temp_storage is None:
+                    return 7
+                self.assertEqual(temp_storage.shape, (7,))
+                compute(name, named)
+                return 7
+
+            return kept
+
+        def once(name, order=None, **named):
+            clock.spend(30e-6)
+            compute(name, named)
+
+        stream = types.SimpleNamespace(__cuda_stream__=lambda: (0, 5))
+        library = types.ModuleType("cuda.compute")
+        library.OpKind = types.SimpleNamespace(PLUS="plus")
+        library.SortOrder = types.SimpleNamespace(ASCENDING="ascending")
+        for name in ("reduce_into", "inclusive_scan", "radix_sort"):
+            setattr(library, name, functools.partial(once, name))
+            setattr(library, f"make_{name}", functools.partial(make, name))
+
+        class Tensor(numpy.ndarray):
+            clone = numpy.ndarray.copy
+
+        torch = types.ModuleType("torch")
+        torch.tensor = lambda x, device: x.copy().view(Tensor)
+        torch.empty = lambda count, dtype, device: numpy.empty(count, dtype)
+        torch.uint8 = numpy.uint8
+        device = call_overhead.Device("cpu")
+        device.name, device.streams = "cuda", [object(), stream]
+        modules = {"tessera": made_tessera(clock), "torch": torch, "cuda.compute": library, "tessera.torch": None}
+        modules["cuda"] = types.ModuleType("cuda")
+        with (
+            mock.patch.dict(sys.modules, {**modules, "cupy": None}),
+            mock.patch.object(call_overhead.time, "perf_counter", lambda: clock.now),
+            mock.patch.object(call_overhead, "CALLERS", {n: f for n, f in call_overhead.CALLERS.items() if "cuda" in n}),
+        ):
+            _, rows = call_overhead.measure(device, [64], 3, lambda text: None)
+        document = {"rows": rows}
+        for function in ("sum", "cumulative_sum", "sort"):
+            for caller, expected in (("cuda.compute, object", 2), ("cuda.compute, out=", 30)):
+                row = self.row(document, caller, function)
+                self.assertEqual(row["status"], "passed", row)
+                self.assertAlmostEqual(row["microseconds"], expected)
+        self.assertEqual(sorted(made), ["inclusive_scan", "radix_sort", "reduce_into"])
+        self.assertEqual(self.row(document, "cuda.compute, object", "softmax")["reason"], "cuda.compute has no softmax")
 
     def test_wrong_results_are_not_timed(self):
         code, output, document, table = self.run_it(wrong=True)
