@@ -149,7 +149,8 @@ struct BrokenPlaces {
 template <bool compacts = false>
 std::string outcome_of_broken(Mistake mistake) {
   BrokenPlaces<compacts>::mistake = mistake;
-  App const broken = testing::with_rows(app(), {rows<Partition, BrokenPlaces<compacts>>()});
+  // Not only a list: nvcc then writes an initialisation that g++ refuses.
+  App const broken = testing::with_rows(app(), std::vector<VariantRows>{rows<Partition, BrokenPlaces<compacts>>()});
   return testing::outcome_of(broken, 10007, DataKind::random, {}, 1);
 }
 template <bool compacts = false>
