@@ -93,7 +93,8 @@ add_test(NAME study_of_1_2 COMMAND tessera study --preset strong --apps map,matm
   --launcher "env -u OMPI_MCA_pml ${study_launcher} ${MPIEXEC_NUMPROC_FLAG} {ranks}" --run)
 set_tests_properties(study_of_1_2 PROPERTIES PROCESSORS 2 TIMEOUT 300 LABELS ranks
   PASS_REGULAR_EXPRESSION "steps=4 done=[0-4] before=[0-4] failed=0 rows_failed=0"
-  ENVIRONMENT "OMPI_MCA_pml=none_such;OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
+  ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
+set_property(TEST study_of_1_2 APPEND PROPERTY ENVIRONMENT OMPI_MCA_pml=none_such)
 # One file of all ranks.
 add_test(NAME output_on_1_to_7 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}" -DNUMPROC_FLAG=${MPIEXEC_NUMPROC_FLAG}
   -DTESSERA=$<TARGET_FILE:tessera> -DDIRECTORY=${CMAKE_CURRENT_BINARY_DIR}/output_on_ranks
