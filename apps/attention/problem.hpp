@@ -139,9 +139,10 @@ struct Attention : SharedByRows<Split::rows, Split::rows, Split::rows> {
       std::uint64_t const turn = random_bits(draw.seed, 7, row / classes);
       return (row + turn) % classes == col ? T(0) : T(-0.5);
     }
-    // Values are so small that a float holds their sum over a class of keys.
-    std::uint64_t const most = (std::uint64_t{1} << 22) / std::bit_ceil(std::max<std::size_t>(1, keys / classes));
-    std::uint64_t const values = std::clamp<std::uint64_t>(most, 4, 64);
+    // Values are so small that a float holds their sum over a class of keys: up to 2^25 keys of 4 classes.
+    std::size_t const of_class = std::max<std::size_t>(1, keys / classes);
+    std::uint64_t const most = (std::uint64_t{1} << 22) / std::bit_ceil(of_class);
+    std::uint64_t const values = std::clamp<std::uint64_t>(most, of_class <= std::size_t{1} << 22 ? 4 : 2, 64);
     return static_cast<T>(1 + (random_bits(draw.seed, draw.field, draw.index) >> 32) % values) / 8;
   }
 

@@ -19,7 +19,9 @@
 /// a difference of 0 is 1. Both sums are exact in any order, with or without a division by m first, if also
 ///   - m keys have the largest score, with m a power of two;
 ///   - the other keys' weights are so small in total that rounding absorbs them and their errors when they are added to
-///     a single 1, and to the smallest sum of values (the values are positive and lie on their own grid).
+///     a single 1, and to the smallest sum of values (the values are positive and lie on their own grid);
+///   - the dtype holds the sum of the values of the m keys. It is m times the result, and the double that is computed
+///     for it is off by less than n roundings.
 /// The scale is then 0, and the offset 2 u |out_c|.
 ///
 /// Factors of bfloat16 (float only). A variant that rounds q, k, v and its weights to bfloat16 (to nearest, 8
@@ -67,9 +69,10 @@ using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
 // The scores of one query with their errors; later its weights.
 template <class T>
 struct Weights {
-  std::vector<Wide<T>> score;      // later the weight
+  std::vector<Wide<T>> score;      // later the weight, times the total
   std::vector<Wide<T>> magnitude;  // of the products; later e' of the weight
   bool may_overflow = false;
+  Wide<T> total = 0;
   bool exact = false;  // scores and their differences are exact
   double ones = 0;     // number of keys with the largest score
   double rest = 0;     // sum of the other keys' exponentials
@@ -92,6 +95,7 @@ class Oracle {
       : v_(v),
         n_(n),
         d_(d),
+        of_block_(std::max<std::size_t>(1024, blocks_in(n, 256))),
         scale_(scale),
         growth_(std::min(1.0, std::expm1(Attention::rounding_steps({{}, {n, d}}, {}) * unit_roundoff(dtype_of<T>)))),
         turned_(n * d),
@@ -101,19 +105,27 @@ class Oracle {
         v_grid_(verify::grid_of(v, n * d)),
         k_has_bfloat16s_(has_bfloat16 && verify::fit_into_bits(k, n * d, bfloat16_bits)),
         v_has_bfloat16s_(has_bfloat16 && verify::fit_into_bits(v, n * d, bfloat16_bits)) {
+    std::vector<std::vector<double>> lowest(blocks_in(n, of_block_), lowest_);
+    std::vector<std::vector<double>> highest(blocks_in(n, of_block_), highest_);
     // Some keys at a time, so that a cache line of a column is written once.
     constexpr std::size_t keys = 16;
-    for_blocks(n, keys * 64, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for_blocks(n, of_block_, [&](std::size_t block, std::size_t begin, std::size_t end) {
       for (std::size_t first = begin; first < end; first += keys) {
         for (std::size_t c = 0; c < d; ++c) {
           for (std::size_t j = first; j < std::min(end, first + keys); ++j) turned_[c * n + j] = k[j * d + c];
         }
       }
+      for (std::size_t j = begin; j < end; ++j) {
+        for (std::size_t c = 0; c < d; ++c) {
+          lowest[block][c] = std::min(lowest[block][c], static_cast<double>(v[j * d + c]));
+          highest[block][c] = std::max(highest[block][c], static_cast<double>(v[j * d + c]));
+        }
+      }
     });
-    for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t block = 0; block < lowest.size(); ++block) {
       for (std::size_t c = 0; c < d; ++c) {
-        lowest_[c] = std::min(lowest_[c], static_cast<double>(v[j * d + c]));
-        highest_[c] = std::max(highest_[c], static_cast<double>(v[j * d + c]));
+        lowest_[c] = std::min(lowest_[c], lowest[block][c]);
+        highest_[c] = std::max(highest_[c], highest[block][c]);
       }
     }
     if (n * d > 0) {
@@ -122,27 +134,23 @@ class Oracle {
     }
   }
 
-  // Queries are independent: each is a serial loop, and several run in parallel.
+  // Queries are independent, and several run in parallel. So do blocks of their keys if there are few queries.
   void answer(T const* q, std::size_t queries, ExpectedField& out) const {
     for_blocks(queries, 1, [&](std::size_t b, std::size_t, std::size_t) { answer_one(q + b * d_, b * d_, out); });
   }
 
  private:
-  // Computes the row of the result for one query, with bounds. `first`: the row's first element.
-  void answer_one(T const* q, std::size_t first, ExpectedField& out) const {
-    Weights<T> const weights = weigh(q);
-    std::vector<W> sum(d_);
-    std::vector<W> magnitude(d_);
-    std::vector<W> uncertain(d_);
-    std::vector<W> square(has_bfloat16 ? d_ : 0);
-    std::vector<bool> unknown(d_, weights.may_overflow);
-    W error = 0;  // E
-    for (std::size_t j = 0; j < n_; ++j) {
-      W const p = weights.score[j];
+  // A query's sums over some keys.
+  struct Sums {
+    Sums(std::size_t d, bool may_overflow)
+        : sum(d), magnitude(d), uncertain(d), square(has_bfloat16 ? d : 0), unknown(d, may_overflow) {}
+
+    // Adds the key j with its value `row`.
+    void add(Weights<T> const& weights, std::size_t j, T const* row) {
+      W const p = weights.score[j] / weights.total;
       W const pe = p * weights.magnitude[j];
       error += pe;
-      T const* const row = v_ + j * d_;
-      for (std::size_t c = 0; c < d_; ++c) {
+      for (std::size_t c = 0; c < sum.size(); ++c) {
         W const x = row[c];
         W const size = x < 0 ? -x : x;
         sum[c] += p * x;
@@ -151,11 +159,40 @@ class Oracle {
         if constexpr (has_bfloat16) square[c] += p * (x * x);
       }
       if (p > 0 && p < W(1e-30)) {
-        for (std::size_t c = 0; c < d_; ++c) {
+        for (std::size_t c = 0; c < sum.size(); ++c) {
           if (!std::isfinite(static_cast<double>(row[c]))) unknown[c] = true;
         }
       }
     }
+    void merge(Sums const& other) {
+      for (std::size_t c = 0; c < sum.size(); ++c) {
+        sum[c] += other.sum[c];
+        magnitude[c] += other.magnitude[c];
+        uncertain[c] += other.uncertain[c];
+        if constexpr (has_bfloat16) square[c] += other.square[c];
+        if (other.unknown[c]) unknown[c] = true;
+      }
+      error += other.error;
+    }
+
+    std::vector<W> sum;
+    std::vector<W> magnitude;
+    std::vector<W> uncertain;
+    std::vector<W> square;
+    std::vector<bool> unknown;
+    W error = 0;  // E
+  };
+
+  // Computes the row of the result for one query, with bounds. `first`: the row's first element.
+  void answer_one(T const* q, std::size_t first, ExpectedField& out) const {
+    Weights<T> const weights = weigh(q);
+    std::vector<Sums> of_blocks(blocks_in(n_, of_block_), Sums(d_, weights.may_overflow));
+    for_blocks(n_, of_block_, [&](std::size_t block, std::size_t begin, std::size_t end) {
+      for (std::size_t j = begin; j < end; ++j) of_blocks[block].add(weights, j, v_ + j * d_);
+    });
+    Sums all(d_, weights.may_overflow);
+    for (Sums const& of_block : of_blocks) all.merge(of_block);
+    auto const& [sum, magnitude, uncertain, square, unknown, error] = all;
     double const denormals = static_cast<double>(n_) * static_cast<double>(std::numeric_limits<T>::denorm_min());
     for (std::size_t c = 0; c < d_; ++c) {
       auto const value = static_cast<double>(sum[c]);
@@ -167,21 +204,21 @@ class Oracle {
       double const moved =
           error < W(0.5) ? static_cast<double>((uncertain[c] + std::abs(sum[c]) * error) / (1 - error)) : infinity;
       offset = std::min(moved, range) + denormals * std::max(std::abs(highest_[c]), std::abs(lowest_[c]));
-      if (sums_are_exact(weights)) {
+      if (sums_are_exact(weights, value)) {
         scale = 0;
         offset += 2 * unit_roundoff(dtype_of<T>) * std::abs(value);
       }
       // Near the end of the range the mean may overflow, because rounded weights may add up to slightly more than 1.
       auto const most = static_cast<double>(std::numeric_limits<T>::max());
       bool const may_overflow = !(static_cast<double>(magnitude[c]) * (1 + growth_) + offset <= most);
-      if (std::isfinite(value) && may_overflow) unknown[c] = true;
+      bool const is_unknown = unknown[c] || (std::isfinite(value) && may_overflow);
       if (!std::isfinite(value)) scale = offset = 0;  // NaN or infinity, exactly
-      if (unknown[c]) scale = infinity;
+      if (is_unknown) scale = infinity;
       if constexpr (has_bfloat16) {
         out.bfloat16_scale[first + c] = scale;
         out.bfloat16_offset[first + c] = offset;
-        bool const exact = v_has_bfloat16s_ && weights.bfloat16_exact && sums_are_exact(weights);
-        if (!exact && std::isfinite(value) && !unknown[c]) {
+        bool const exact = v_has_bfloat16s_ && weights.bfloat16_exact && sums_are_exact(weights, value);
+        if (!exact && std::isfinite(value) && !is_unknown) {
           bound_bfloat16(weights, c, static_cast<double>(magnitude[c]), static_cast<double>(square[c]), first + c, out);
         }
       }
@@ -206,12 +243,12 @@ class Oracle {
     out.bfloat16_scale[i] = (1 + unit) * mean + std::abs(value) + out.bfloat16_offset[i];
   }
 
-  [[nodiscard]] bool sums_are_exact(Weights<T> const& weights) const {
+  [[nodiscard]] bool sums_are_exact(Weights<T> const& weights, double result) const {
     double const unit = unit_roundoff(dtype_of<T>);
     bool const power_of_two = weights.ones > 0 && std::exp2(std::round(std::log2(weights.ones))) == weights.ones;
-    return weights.exact && power_of_two && weights.ones * unit <= 1 && lowest_value_ > 0 &&
-           v_grid_.holds<T>(weights.ones * highest_value_) && weights.rest <= 0x1p-24 * unit &&
-           weights.rest * highest_value_ <= 0x1p-24 * unit * v_grid_.spacing();
+    double const most = weights.ones * result * (1 + 0x1p-52 * static_cast<double>(n_));
+    return weights.exact && power_of_two && weights.ones * unit <= 1 && lowest_value_ > 0 && v_grid_.holds<T>(most) &&
+           weights.rest <= 0x1p-24 * unit && weights.rest * highest_value_ <= 0x1p-24 * unit * v_grid_.spacing();
   }
 
   [[nodiscard]] Weights<T> weigh(T const* q) const {
@@ -226,22 +263,41 @@ class Oracle {
     for (std::size_t c = 0; c < d_; ++c) {
       W const factor = q[c];
       if (std::isfinite(factor) && std::abs(factor) * size > most) weights.may_overflow = true;
-      T const* const column = &turned_[c * n_];
-      for (std::size_t j = 0; j < n_; ++j) {
-        W const product = factor * column[j];
-        score[j] += product;
-        magnitude[j] += product < 0 ? -product : product;
+    }
+    struct Scores {
+      W largest = -std::numeric_limits<W>::infinity();
+      W widest = 0;
+      bool may_overflow = false;
+    };
+    std::vector<Scores> scores(blocks_in(n_, of_block_));
+    for_blocks(n_, of_block_, [&](std::size_t block, std::size_t begin, std::size_t end) {
+      for (std::size_t c = 0; c < d_; ++c) {
+        W const factor = q[c];
+        T const* const column = &turned_[c * n_];
+        for (std::size_t j = begin; j < end; ++j) {
+          W const product = factor * column[j];
+          score[j] += product;
+          magnitude[j] += product < 0 ? -product : product;
+        }
       }
+      Scores& own = scores[block];
+      for (std::size_t j = begin; j < end && !std::isnan(own.largest); ++j) {
+        if (std::isfinite(magnitude[j]) && magnitude[j] * std::max(size, W(1)) > most) own.may_overflow = true;
+        score[j] *= static_cast<W>(scale_);
+        if (std::isnan(score[j]) || score[j] > own.largest) own.largest = score[j];
+      }
+      for (std::size_t j = begin; j < end; ++j) own.widest = std::max(own.widest, magnitude[j]);
+    });
+    // Behind a NaN nothing changes the result.
+    Scores all;
+    for (Scores const& own : scores) {
+      all.widest = std::max(all.widest, own.widest);
+      if (std::isnan(all.largest)) continue;
+      if (own.may_overflow) weights.may_overflow = true;
+      if (std::isnan(own.largest) || own.largest > all.largest) all.largest = own.largest;
     }
-    W largest = -std::numeric_limits<W>::infinity();
-    for (std::size_t j = 0; j < n_; ++j) {
-      if (std::isfinite(magnitude[j]) && magnitude[j] * std::max(size, W(1)) > most) weights.may_overflow = true;
-      score[j] *= static_cast<W>(scale_);
-      if (std::isnan(score[j]) || score[j] > largest) largest = score[j];
-      if (std::isnan(largest)) break;
-    }
-    W widest = 0;
-    for (std::size_t j = 0; j < n_; ++j) widest = std::max(widest, magnitude[j]);
+    W const largest = all.largest;
+    W const widest = all.widest;
     verify::Grid factor;
     factor.add(scale_);
     int exponent = 0;
@@ -254,26 +310,35 @@ class Oracle {
     W const of_k = k_has_bfloat16s_ ? 1 : 1 + bfloat16_unit;
     [[maybe_unused]] W const of_unit = of_q * of_k * (1 + 40 * u * static_cast<W>((d_ + 15) / 16)) - 1;
     [[maybe_unused]] auto const of_exponent = [&](W below) { return 4 * u * (std::abs(below) + size * widest + 3); };
-    W total = 0;
-    for (std::size_t j = 0; j < n_; ++j) {
-      W const below = score[j] - largest;  // NaN if all are -infinity or one is +infinity
-      score[j] = std::exp(below);
-      total += score[j];
-      if (below == 0) {
-        ++weights.ones;
-      } else {
-        weights.rest += static_cast<double>(score[j]);
+    std::vector<Weights<T>> of_blocks(scores.size());  // their sums
+    for_blocks(n_, of_block_, [&](std::size_t block, std::size_t begin, std::size_t end) {
+      Weights<T>& own = of_blocks[block];
+      for (std::size_t j = begin; j < end; ++j) {
+        W const below = score[j] - largest;  // NaN if all are -infinity or one is +infinity
+        score[j] = std::exp(below);
+        own.total += score[j];
+        if (below == 0) {
+          ++own.ones;
+        } else {
+          own.rest += static_cast<double>(score[j]);
+        }
+        W error = (static_cast<W>(d_ + 1) * size * magnitude[j] + std::abs(below) + 4) * u;
+        if (weights.exact) error = below == 0 ? W(0) : 4 * u;
+        if constexpr (has_bfloat16)
+          add_bfloat16(of_unit * size * magnitude[j] + of_exponent(below), score[j], below, own);
+        // A weight of 0 has no relative error; the allowance for denormals covers it.
+        magnitude[j] = score[j] == 0 ? W(0) : std::expm1(std::min(error, W(700)));
       }
-      W error = (static_cast<W>(d_ + 1) * size * magnitude[j] + std::abs(below) + 4) * u;
-      if (weights.exact) error = below == 0 ? W(0) : 4 * u;
-      if constexpr (has_bfloat16)
-        add_bfloat16(of_unit * size * magnitude[j] + of_exponent(below), score[j], below, weights);
-      // A weight of 0 has no relative error; the allowance for denormals covers it.
-      magnitude[j] = score[j] == 0 ? W(0) : std::expm1(std::min(error, W(700)));
+    });
+    for (Weights<T> const& own : of_blocks) {
+      weights.total += own.total;
+      weights.ones += own.ones;
+      weights.rest += own.rest;
+      weights.bfloat16_error += own.bfloat16_error;
+      weights.bfloat16_square += own.bfloat16_square;
     }
-    for (std::size_t j = 0; j < n_; ++j) score[j] /= total;
-    weights.bfloat16_error /= static_cast<double>(total);
-    weights.bfloat16_square /= static_cast<double>(total);
+    weights.bfloat16_error /= static_cast<double>(weights.total);
+    weights.bfloat16_square /= static_cast<double>(weights.total);
     return weights;
   }
 
@@ -293,6 +358,7 @@ class Oracle {
   T const* v_;
   std::size_t n_;
   std::size_t d_;
+  std::size_t of_block_;  // keys; depends on their number only, and so do the bits of the result
   double scale_;
   double growth_;          // relative growth of a sum's magnitude by all roundings
   std::vector<T> turned_;  // k, transposed, so that the compiler vectorises over neighbouring keys

@@ -16,14 +16,17 @@
 /// Stability of Numerical Algorithms, 2nd ed., 2.5 (sums without rounding) and 2.1 (integers in floating point).
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include <tessera/core/half.hpp>
+#include <tessera/core/host_threads.hpp>
 
 namespace tessera::verify {
 
@@ -104,18 +107,29 @@ class Grid {
 /// number of bits.
 template <class T>
 [[nodiscard]] bool fit_into_bits(T const* values, std::size_t count, int bits) {
-  for (std::size_t i = 0; i < count; ++i) {
-    auto const value = std::bit_cast<std::uint64_t>(static_cast<double>(values[i]));
-    if ((value & ((std::uint64_t{1} << (53 - bits)) - 1)) != 0) return false;
-  }
-  return true;
+  std::atomic<bool> fit = true;
+  for_blocks(count, part_elements(), [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end && fit; ++i) {
+      auto const value = std::bit_cast<std::uint64_t>(static_cast<double>(values[i]));
+      if ((value & ((std::uint64_t{1} << (53 - bits)) - 1)) != 0) fit = false;
+    }
+  });
+  return fit;
 }
 
 /// Returns the grid of an array.
 template <class T>
 [[nodiscard]] Grid grid_of(T const* values, std::size_t count) {
   Grid grid;
-  grid.add(values, count);
+  if (count <= part_elements()) {
+    grid.add(values, count);
+    return grid;
+  }
+  std::vector<Grid> grids(blocks_in(count, part_elements()));
+  for_blocks(count, part_elements(), [&](std::size_t block, std::size_t begin, std::size_t end) {
+    grids[block].add(values + begin, end - begin);
+  });
+  for (Grid const& of_block : grids) grid.merge(of_block);
   return grid;
 }
 
