@@ -253,10 +253,10 @@ def main(arguments):
         add("staged", bulk, host.ranks[1:], *weak)
         add("weak", late, host.ranks, *weak)
         add_strong(30, most)
-        if "tests" in only and options.tests:
-            host.tests()
         add_strong(28, late)
         add_strong(30, late)
+        if "tests" in only and options.tests:
+            host.tests()
     except Failed as error:
         print(f"gpus.py: {error}", file=sys.stderr)
         host.failed += 1
