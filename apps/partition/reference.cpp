@@ -5,10 +5,13 @@
 /// (scale 0, no roundings). A NaN is not less than any pivot: it goes right, in order with the other right elements.
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "problem.hpp"
 
@@ -116,7 +119,8 @@ std::vector<ExpectedField> Partition::reference(Input<T, Kokkos::HostSpace> cons
 }
 
 // Each rank counts its own elements of each segment. It needs only the values of its own places: the k-th left or the
-// k-th right element of a segment. Ranks send each other these elements with their places.
+// k-th right element of a segment. Ranks send each other these elements with their places. Each part is a serial loop,
+// and several run in parallel.
 template <class T>
 std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
                                                         std::vector<ranks::Block> const& output_rows,
@@ -132,20 +136,37 @@ std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpa
       is_binned ? static_cast<std::size_t>(input.parameters.bins) : input.parameters.segments(n);
   std::size_t const length = input.parameters.segment == 0 ? n : input.parameters.segment;
   ranks::Block const own = output_rows[0];
+  std::size_t const parts = blocks_in(own.size(), part_elements());
   auto const is_left = [&](std::size_t i) { return static_cast<double>(input.in(i)) < input.parameters.pivot; };
 
   auto const bin = [&](std::size_t i) { return bin_of(static_cast<double>(input.in(i)), input.parameters); };
 
   // Counts on this rank, on the previous ranks and on all ranks: of the left elements of each segment or, with bins, of
-  // the elements of each bin.
+  // the elements of each bin. Those of the parts: lefts of any segment, or of each bin.
   std::vector<std::int64_t> lefts(segments);
-  for (std::size_t i = 0; i < own.size(); ++i) {
+  std::vector<std::vector<std::int64_t>> of_parts(parts, std::vector<std::int64_t>(is_binned ? segments : 1));
+  for_blocks(own.size(), part_elements(), [&](std::size_t index, std::size_t begin, std::size_t end) {
+    std::vector<std::int64_t>& counts = of_parts[index];
     if (is_binned) {
-      ++lefts[bin(i)];
-    } else {
-      lefts[(own.begin + i) / length] += is_left(i) ? 1 : 0;
+      for (std::size_t i = begin; i < end; ++i) ++counts[bin(i)];
+      return;
     }
+    for (std::size_t i = begin; i < end;) {
+      std::size_t const segment = (own.begin + i) / length;
+      std::size_t const rest = n - segment * length;  // of the segment and all behind it
+      std::size_t const stop = std::min(end, n - rest + std::min(rest, length) - own.begin);
+      std::int64_t of_segment = 0;
+      for (; i < stop; ++i) of_segment += is_left(i) ? 1 : 0;
+      counts[0] += of_segment;
+      std::atomic_ref<std::int64_t>(lefts[segment]) += of_segment;  // another part may have elements of the segment
+    }
+  });
+  // Counts of parts become counts before them.
+  std::vector<std::int64_t> so_far(is_binned ? segments : 1);
+  for (std::vector<std::int64_t>& counts : of_parts) {
+    for (std::size_t b = 0; b < counts.size(); ++b) so_far[b] += std::exchange(counts[b], so_far[b]);
   }
+  if (is_binned) lefts = so_far;
   std::vector<std::int64_t> before(segments);
   std::vector<std::int64_t> total(segments);
   std::vector<std::vector<std::int64_t>> const all = part.ranks.all_gather(lefts);
@@ -165,48 +186,77 @@ std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpa
       total[b] = end;
     }
     total.pop_back();  // the end of the last bin is n
+  } else {
+    // Now: to be added to the lefts before an element on this rank, for the lefts before it in its segment.
+    std::int64_t on_this_rank = 0;
+    for (std::size_t s = 0; s < segments; ++s) before[s] -= std::exchange(on_this_rank, on_this_rank + lefts[s]);
   }
 
-  auto const count = static_cast<std::size_t>(part.ranks.count());
-  std::vector<std::vector<Moved>> given(count);
-  auto const give = [&](std::size_t to, std::size_t i) {
-    given[static_cast<std::size_t>(ranks::owner_of(to, n, part.ranks.count()))].push_back(
-        {to, static_cast<double>(input.in(i))});
-  };
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    if (is_binned) {
-      give(static_cast<std::size_t>(before[bin(i)]++), i);
-      continue;
+  // Calls `give(to, i)` with the place of each element of a part.
+  auto const place_part = [&](std::size_t index, std::size_t from, std::size_t until, auto const& give) {
+    std::vector<std::int64_t> counts = of_parts[index];
+    for (std::size_t i = from; i < until; ++i) {
+      if (is_binned) {
+        std::size_t const b = bin(i);
+        give(static_cast<std::size_t>(before[b] + counts[b]++), i);
+        continue;
+      }
+      std::size_t const s = (own.begin + i) / length;
+      // The number of left elements before this one in its segment is known; the other elements before it are right.
+      auto const lefts_before = static_cast<std::size_t>(before[s] + counts[0]);
+      std::size_t const begin = s * length;
+      std::size_t const rights_before = own.begin + i - begin - lefts_before;
+      std::size_t const first_right = begin + static_cast<std::size_t>(total[s]);
+      std::size_t const last = std::min(n - begin, length) + begin - 1;
+      std::size_t const right = input.parameters.reversed ? last - rights_before : first_right + rights_before;
+      bool const goes_left = is_left(i);
+      give(goes_left ? begin + lefts_before : right, i);
+      counts[0] += goes_left ? 1 : 0;
     }
-    std::size_t const s = (own.begin + i) / length;
-    // The number of left elements before this one in its segment is known; the other elements before it are right.
-    auto const lefts_before = static_cast<std::size_t>(before[s]);
-    std::size_t const begin = s * length;
-    std::size_t const rights_before = own.begin + i - begin - lefts_before;
-    std::size_t const first_right = begin + static_cast<std::size_t>(total[s]);
-    std::size_t const last = std::min(n - begin, length) + begin - 1;
-    std::size_t const right = input.parameters.reversed ? last - rights_before : first_right + rights_before;
-    std::size_t const to = is_left(i) ? begin + lefts_before : right;
-    give(to, i);
-    before[s] += is_left(i) ? 1 : 0;
-  }
+  };
+  auto const for_parts = [&](auto const& body) { for_blocks(own.size(), part_elements(), body); };
+  auto const count = static_cast<std::size_t>(part.ranks.count());
+  auto const owner = [&](std::size_t to) {
+    return static_cast<std::size_t>(ranks::owner_of(to, n, part.ranks.count()));
+  };
+  // How many elements of each part go to each rank; then where they begin among all that go there.
+  std::vector<std::vector<std::size_t>> begins(parts, std::vector<std::size_t>(count));
+  for_parts([&](std::size_t index, std::size_t from, std::size_t until) {
+    place_part(index, from, until, [&](std::size_t to, std::size_t) { ++begins[index][owner(to)]; });
+  });
   std::vector<std::size_t> lengths(count);
-  for (std::size_t r = 0; r < count; ++r) lengths[r] = given[r].size();
+  for (std::vector<std::size_t>& of_part : begins) {
+    for (std::size_t r = 0; r < count; ++r) lengths[r] += std::exchange(of_part[r], lengths[r]);
+  }
   std::vector<std::vector<std::size_t>> const lengths_of_all = part.ranks.all_gather(lengths);
-  std::vector<std::vector<Moved>> got(count);
+  std::vector<std::unique_ptr<Moved[]>> given(count);
+  std::vector<std::unique_ptr<Moved[]>> got(count);
+  std::vector<std::size_t> got_lengths(count);
+  for (std::size_t r = 0; r < count; ++r) {
+    got_lengths[r] = lengths_of_all[r][static_cast<std::size_t>(part.ranks.rank())];
+    given[r] = std::make_unique_for_overwrite<Moved[]>(lengths[r]);
+    got[r] = std::make_unique_for_overwrite<Moved[]>(got_lengths[r]);
+  }
+  for_parts([&](std::size_t index, std::size_t from, std::size_t until) {
+    place_part(index, from, until, [&](std::size_t to, std::size_t i) {
+      std::size_t const r = owner(to);
+      given[r][begins[index][r]++] = {to, static_cast<double>(input.in(i))};
+    });
+  });
   std::vector<ranks::Message> sent;
   std::vector<ranks::Message> received;
   for (std::size_t r = 0; r < count; ++r) {
     auto const rank = static_cast<int>(r);
-    got[r].resize(lengths_of_all[r][static_cast<std::size_t>(part.ranks.rank())]);
-    sent.push_back({rank, given[r].data(), given[r].size() * sizeof(Moved)});
-    received.push_back({rank, got[r].data(), got[r].size() * sizeof(Moved)});
+    sent.push_back({rank, given[r].get(), lengths[r] * sizeof(Moved)});
+    received.push_back({rank, got[r].get(), got_lengths[r] * sizeof(Moved)});
   }
   part.ranks.exchange(sent, received);
 
   ExpectedField values{.name = "values", .shape = {own.size()}, .value = std::vector<double>(own.size()), .scale = {}};
-  for (std::vector<Moved> const& of_rank : got) {
-    for (Moved const& moved : of_rank) values.value.at(moved.to - own.begin) = moved.value;
+  for (std::size_t r = 0; r < count; ++r) {
+    for_blocks(got_lengths[r], part_elements(), [&](std::size_t, std::size_t from, std::size_t until) {
+      for (std::size_t i = from; i < until; ++i) values.value.at(got[r][i].to - own.begin) = got[r][i].value;
+    });
   }
   ExpectedField counts{.name = "left_count",
                        .shape = {total.size()},

@@ -19,6 +19,7 @@
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/part.hpp>
 #include <tessera/table/app.hpp>
 
 namespace tessera::reduce_by_key {
@@ -166,6 +167,11 @@ struct ReduceByKey {
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                                    std::vector<ranks::Block> const&,
+                                                                    ranks::Part const& part);
 };
 
 /// Returns the fields that a row writes with this mode.

@@ -1,6 +1,7 @@
 /// \file
 /// The serial oracle of reduce_by_key: a loop over the elements of a part counts its heads, and a second one folds its
-/// runs. A run that lies in several parts gets their folds in order.
+/// runs. A run that lies in several parts gets their folds in order. On several ranks each folds its own elements; the
+/// rank on which a run begins adds what the ranks behind it have of it, and sends the result to the rank of its place.
 ///
 /// Keys, lengths and counts are exact, and so are maxima and minima; a NaN makes them NaN. Sums have the bound of
 /// axis_sum: scale 0 if every partial sum is exact in any order (verify/grid.hpp), otherwise the sum of magnitudes.
@@ -29,18 +30,19 @@ using collective::OperatorKind;
 template <class T>
 class RunOracle {
  public:
-  explicit RunOracle(Parameters const& parameters) : parameters_(&parameters) {}
+  RunOracle() = default;
+  explicit RunOracle(Parameters const& parameters) : mode_(parameters.mode), op_(parameters.op) {}
 
   void add(T value) {
     ++length_;
-    if (parameters_->mode != Mode::reduce) return;
-    if (parameters_->op == OperatorKind::sum) return sum_.add(value);
+    if (mode_ != Mode::reduce) return;
+    if (op_ == OperatorKind::sum) return sum_.add(value);
     take(static_cast<double>(value));
   }
   /// Adds later elements of the run.
   void merge(RunOracle const& later) {
     sum_.merge(later.sum_);
-    if (parameters_->op != OperatorKind::sum && later.length_ > 0) take(later.extreme_);
+    if (op_ != OperatorKind::sum && later.length_ > 0) take(later.extreme_);
     length_ += later.length_;
   }
   [[nodiscard]] std::size_t length() const { return length_; }
@@ -49,13 +51,14 @@ class RunOracle {
 
  private:
   void take(double value) {
-    double const with = parameters_->op == OperatorKind::max ? std::max(extreme_, value) : std::min(extreme_, value);
+    double const with = op_ == OperatorKind::max ? std::max(extreme_, value) : std::min(extreme_, value);
     bool const has_nan = std::isnan(extreme_) || std::isnan(value);
     extreme_ = is_empty_ ? value : has_nan ? std::numeric_limits<double>::quiet_NaN() : with;
     is_empty_ = false;
   }
 
-  Parameters const* parameters_;
+  Mode mode_{};
+  OperatorKind op_{};
   verify::SumOracle<T> sum_;
   double extreme_ = 0;
   bool is_empty_ = true;
@@ -69,37 +72,35 @@ struct OpenRun {
   RunOracle<T> run;
 };
 
-template <class T>
-struct PartRuns {
-  std::vector<OpenRun<T>> open;  // at most two
+// What a part knows of the sums of its runs.
+struct SumFacts {
   double grid = std::numeric_limits<double>::infinity();
   bool all_exact = true;
   std::size_t longest = 0;
+
+  void merge(SumFacts const& other) {
+    grid = std::min(grid, other.grid);
+    all_exact = all_exact && other.all_exact;
+    longest = std::max(longest, other.longest);
+  }
 };
 
+// The runs of a rank's elements.
 template <class T>
-std::vector<ExpectedField> ReduceByKey::reference(Input<T, Kokkos::HostSpace> const& input) {
-  Parameters const& parameters = input.parameters;
-  std::size_t const n = input.keys.extent(0);
-  std::int32_t const* const keys = input.keys.data();
-  bool const has_sums = parameters.mode == Mode::reduce;
-  bool const has_lengths = parameters.mode == Mode::lengths;
-  auto const begins = [&](std::size_t i) { return i == 0 || keys[i] != keys[i - 1]; };
+struct OwnRuns {
+  ExpectedField unique;  // these in the order of the runs that begin on the rank
+  ExpectedField sums;
+  ExpectedField lengths;
+  std::size_t count = 0;  // of these runs
+  RunOracle<T> lead;      // the elements before them
+  RunOracle<T> last;      // the last of them, which may go on behind these elements: not stored yet
+  SumFacts facts;
 
-  std::vector<std::size_t> heads(blocks_in(n, part_elements()));
-  for_blocks(n, part_elements(), [&](std::size_t part, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) heads[part] += begins(i) ? 1 : 0;
-  });
-  std::size_t count = 0;
-  for (std::size_t& of_part : heads) count += std::exchange(of_part, count);  // now: heads before the part
-
-  ExpectedField unique = zero_field("unique_keys", {n});
-  ExpectedField sums = zero_field("sums", {has_sums ? n : 0}, true);
-  ExpectedField lengths = zero_field("lengths", {has_lengths ? n : 0});
-  auto const store = [&](PartRuns<T>& part, std::size_t number, RunOracle<T> const& run) {
-    part.longest = std::max(part.longest, run.length());
-    if (has_lengths) lengths.value[number] = static_cast<double>(run.length());
-    if (!has_sums) return;
+  // Stores the result of a run.
+  void store(SumFacts& facts_of_part, Parameters const& parameters, std::size_t number, RunOracle<T> const& run) {
+    facts_of_part.longest = std::max(facts_of_part.longest, run.length());
+    if (parameters.mode == Mode::lengths) lengths.value[number] = static_cast<double>(run.length());
+    if (parameters.mode != Mode::reduce) return;
     if (parameters.op != OperatorKind::sum) {
       sums.value[number] = run.extreme();
       return;
@@ -107,47 +108,152 @@ std::vector<ExpectedField> ReduceByKey::reference(Input<T, Kokkos::HostSpace> co
     bool const exact = run.sum().is_exact();
     sums.value[number] = run.sum().value();
     sums.scale[number] = exact ? 0 : run.sum().scale();
-    part.grid = std::min(part.grid, run.sum().spacing());
-    part.all_exact = part.all_exact && exact;
-  };
-  std::vector<PartRuns<T>> parts(heads.size());
+    facts_of_part.grid = std::min(facts_of_part.grid, run.sum().spacing());
+    facts_of_part.all_exact = facts_of_part.all_exact && exact;
+  }
+
+  // Returns the expected fields. `all`: the facts of all ranks; `runs`: their runs.
+  [[nodiscard]] std::vector<ExpectedField> fields(SumFacts const& all, Parameters const& parameters,
+                                                  std::size_t runs) && {
+    if (all.all_exact) sums.scale.clear();
+    if (parameters.op == OperatorKind::sum) sums.grid = all.grid;
+    sums.terms = static_cast<double>(all.longest);
+    ExpectedField of_count{.name = "count", .shape = {}, .value = {static_cast<double>(runs)}, .scale = {}};
+    return list_of(std::move(unique), std::move(sums), std::move(lengths), std::move(of_count));
+  }
+};
+
+template <class T>
+OwnRuns<T> empty_runs(std::size_t n, Mode mode) {
+  OwnRuns<T> own;
+  own.unique = zero_field("unique_keys", {n});
+  own.sums = zero_field("sums", {mode == Mode::reduce ? n : 0}, true);
+  own.lengths = zero_field("lengths", {mode == Mode::lengths ? n : 0});
+  return own;
+}
+
+// `first_is_head`: a run begins at the first element.
+template <class T, class Input>
+OwnRuns<T> own_runs(Input const& input, bool first_is_head) {
+  Parameters const& parameters = input.parameters;
+  std::size_t const n = input.keys.extent(0);
+  std::int32_t const* const keys = input.keys.data();
+  auto const begins = [&](std::size_t i) { return i == 0 ? first_is_head : keys[i] != keys[i - 1]; };
+
+  std::vector<std::size_t> heads(blocks_in(n, part_elements()));
+  for_blocks(n, part_elements(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) heads[part] += begins(i) ? 1 : 0;
+  });
+  OwnRuns<T> own = empty_runs<T>(n, parameters.mode);
+  for (std::size_t& of_part : heads) own.count += std::exchange(of_part, own.count);  // now: heads before the part
+  std::vector<std::vector<OpenRun<T>>> open(heads.size());                            // at most two of each part
+  std::vector<SumFacts> facts(heads.size());
   for_blocks(n, part_elements(), [&](std::size_t part, std::size_t begin, std::size_t end) {
     std::size_t next = heads[part];  // the number of the next run
     for (std::size_t i = begin; i < end;) {
       bool const begins_here = begins(i);
-      if (begins_here) unique.value[next++] = keys[i];
+      if (begins_here) own.unique.value[next++] = keys[i];
       RunOracle<T> run(parameters);
       std::size_t const from = i;
       do {
         run.add(input.values(i++));
       } while (i < end && keys[i] == keys[from]);
-      if (begins_here && (i < end || i == n)) {
-        store(parts[part], next - 1, run);
+      if (begins_here && i < end) {
+        own.store(facts[part], parameters, next - 1, run);
       } else {
-        parts[part].open.push_back({next - 1, run});
+        open[part].push_back({next, run});
       }
     }
   });
-  PartRuns<T> joined;
-  std::vector<OpenRun<T>> open;
-  for (PartRuns<T> const& part : parts) {
-    joined.grid = std::min(joined.grid, part.grid);
-    joined.all_exact = joined.all_exact && part.all_exact;
-    joined.longest = std::max(joined.longest, part.longest);
-    for (OpenRun<T> const& one : part.open) {
-      if (open.empty() || open.back().number != one.number) {
-        open.push_back(one);
-      } else {
-        open.back().run.merge(one.run);
+  // The open runs in order; several pieces may belong to one. Number 0 is the lead.
+  OpenRun<T> current{0, RunOracle<T>(parameters)};
+  own.lead = current.run;
+  auto const end_current = [&] {
+    if (current.number == 0) {
+      own.lead = current.run;
+    } else if (current.number < own.count) {
+      own.store(own.facts, parameters, current.number - 1, current.run);
+    }
+  };
+  for (std::size_t part = 0; part < open.size(); ++part) {
+    own.facts.merge(facts[part]);
+    for (OpenRun<T> const& one : open[part]) {
+      if (one.number != current.number) {
+        end_current();
+        current = {one.number, RunOracle<T>(parameters)};
       }
+      current.run.merge(one.run);
     }
   }
-  for (OpenRun<T> const& one : open) store(joined, one.number, one.run);
-  if (joined.all_exact) sums.scale.clear();
-  if (parameters.op == OperatorKind::sum) sums.grid = joined.grid;
-  sums.terms = static_cast<double>(joined.longest);
-  ExpectedField of_count{.name = "count", .shape = {}, .value = {static_cast<double>(count)}, .scale = {}};
-  return list_of(std::move(unique), std::move(sums), std::move(lengths), std::move(of_count));
+  end_current();
+  own.last = current.run;
+  return own;
+}
+
+template <class T>
+std::vector<ExpectedField> ReduceByKey::reference(Input<T, Kokkos::HostSpace> const& input) {
+  auto own = own_runs<T>(input, true);
+  if (own.count > 0) own.store(own.facts, input.parameters, own.count - 1, own.last);
+  SumFacts const facts = own.facts;
+  std::size_t const count = own.count;
+  return std::move(own).fields(facts, input.parameters, count);
+}
+
+template <class T>
+std::vector<ExpectedField> ReduceByKey::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                          std::vector<ranks::Block> const&, ranks::Part const& part) {
+  Parameters const& parameters = input.parameters;
+  std::size_t const n = part.input[0][0];
+  std::size_t const of_rank = input.keys.extent(0);
+  auto const rank = static_cast<std::size_t>(part.ranks.rank());
+  // Ranks without elements are the last ones.
+  std::int32_t const last_key = of_rank > 0 ? input.keys(of_rank - 1) : 0;
+  std::vector<std::int32_t> const last_keys = part.ranks.all_gather(last_key);
+  auto own = own_runs<T>(input, of_rank > 0 && (rank == 0 || input.keys(0) != last_keys[rank - 1]));
+
+  struct Told {
+    std::size_t count;
+    RunOracle<T> lead;
+    SumFacts facts;
+  };
+  std::vector<Told> all = part.ranks.all_gather(Told{own.count, own.lead, {}});
+  for (std::size_t r = rank + 1; r < all.size() && own.count > 0; ++r) {
+    own.last.merge(all[r].lead);
+    if (all[r].count > 0) break;
+  }
+  if (own.count > 0) own.store(own.facts, parameters, own.count - 1, own.last);
+  all = part.ranks.all_gather(Told{own.count, own.lead, own.facts});
+  SumFacts facts;
+  for (Told const& of_one : all) facts.merge(of_one.facts);
+
+  // Sends the runs of the places that another rank owns. All ranks know which runs begin where.
+  std::vector<std::size_t> places{0};  // of each rank's first run
+  for (Told const& of_one : all) places.push_back(places.back() + of_one.count);
+  OwnRuns<T> placed = empty_runs<T>(of_rank, parameters.mode);
+  std::vector<ranks::Message> sent;
+  std::vector<ranks::Message> received;
+  auto const common = [&](std::size_t source, std::size_t owner) {
+    ranks::Block const block = ranks::block_of(n, part.ranks.count(), static_cast<int>(owner));
+    std::size_t const begin = std::max(places[source], block.begin);
+    return ranks::Block{begin, std::max(begin, std::min(places[source + 1], block.end))};
+  };
+  auto const send = [&](std::vector<double>& from, std::vector<double>& to) {
+    if (to.empty() && from.empty()) return;
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      ranks::Block const out = common(rank, r);
+      ranks::Block const in = common(r, rank);
+      auto const other = static_cast<int>(r);
+      std::size_t const own_begin = part.ranks.block(n).begin;
+      if (out.size() > 0) sent.push_back({other, &from[out.begin - places[rank]], out.size() * sizeof(double)});
+      if (in.size() > 0) received.push_back({other, &to[in.begin - own_begin], in.size() * sizeof(double)});
+    }
+  };
+  send(own.unique.value, placed.unique.value);
+  send(own.sums.value, placed.sums.value);
+  send(own.sums.scale, placed.sums.scale);
+  send(own.lengths.value, placed.lengths.value);
+  part.ranks.exchange(sent, received);
+  return std::move(placed).fields(facts, parameters, places.back());
 }
 
 }  // namespace tessera::reduce_by_key
