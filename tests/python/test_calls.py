@@ -100,8 +100,10 @@ class Threads(unittest.TestCase):
 
 
 class Batches(unittest.TestCase):
-    def expected(self, q, k, v):
+    def expected(self, q, k, v, causal=False):
         scores = q.astype("float64") @ numpy.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5
+        if causal:
+            scores[..., ~numpy.tri(*scores.shape[-2:], dtype=bool)] = -numpy.inf
         weights = numpy.exp(scores - scores.max(axis=-1, keepdims=True))
         return weights / weights.sum(axis=-1, keepdims=True) @ v
 
@@ -116,6 +118,22 @@ class Batches(unittest.TestCase):
                     self.assertEqual(result.shape, q.shape)
                     numpy.testing.assert_allclose(result, self.expected(q, k, v), rtol=2e-4, atol=2e-5)
 
+    def test_causal(self):
+        random = numpy.random.default_rng(2)
+        for lead, queries, keys, dim in (
+            ((), 7, 7, 16), ((), 1, 1, 4), ((3,), 65, 65, 100), ((2, 3), 40, 40, 8), ((2,), 0, 0, 8), ((0,), 5, 5, 8),
+            ((), 5, 70, 16), ((2,), 33, 40, 8), ((), 70, 5, 16), ((2, 2), 40, 33, 8), ((2,), 0, 3, 8),
+        ):  # fmt: skip
+            with self.subTest(lead=lead, queries=queries, keys=keys, dim=dim):
+                q, k, v = (random.normal(size=(*lead, n, dim)).astype(DTYPE) for n in (queries, keys, keys))
+                expected = self.expected(q, k, v, causal=True) if q.size else q
+                result = tessera.scaled_dot_product_attention(q, k, v, is_causal=True)
+                numpy.testing.assert_allclose(result, expected, rtol=2e-4, atol=2e-5)
+                if q.size:  # what comes later reaches no query
+                    k[..., -1, :], v[..., -1, :] = numpy.nan, numpy.inf
+                    changed = tessera.scaled_dot_product_attention(q, k, v, is_causal=True)[..., : keys - 1, :]
+                    numpy.testing.assert_allclose(changed, result[..., : keys - 1, :], rtol=1e-5, atol=1e-6)
+
     def test_refusals(self):
         q, k = numpy.zeros((2, 5, 4), DTYPE), numpy.zeros((3, 5, 4), DTYPE)
         with self.assertRaisesRegex(ValueError, r"key has shape \[3, 5, 4\], not \[2, 5, 4\] .*leading dimensions"):
@@ -124,6 +142,10 @@ class Batches(unittest.TestCase):
             tessera.scaled_dot_product_attention(q, q[0].copy(), q[0].copy())
         with self.assertRaisesRegex(ValueError, r"query has shape \[4\]"):
             tessera.scaled_dot_product_attention(q[0, 0].copy(), q, q)
+        with self.assertRaisesRegex(ValueError, r"attn_mask is given \(is_causal=True is the only mask"):
+            tessera.scaled_dot_product_attention(q, q, q, attn_mask=numpy.ones((5, 5), bool))
+        with self.assertRaisesRegex(ValueError, r"is_causal is True \(variants see all keys\); leave variant out"):
+            tessera.scaled_dot_product_attention(q[0], q[0], q[0], is_causal=True, variant="naive")
 
 
 class Stream:
@@ -201,6 +223,7 @@ class CudaArrayInterface(unittest.TestCase):
 
     def test_refusals(self):
         self.refused(ValueError, r"x of shape \[8\] has strides of \[2\] elements", strides=(8,))
+        self.refused(ValueError, r"x has a stride of 6 bytes \(elements of 4 bytes", strides=(6,))
         self.refused(ValueError, r"x has 2 strides for shape \[8\]", strides=(4, 4))
         self.refused(TypeError, r"x has dtype '>f4' \(Tessera has no kernels for it\)", typestr=">f4")
         self.refused(TypeError, "x has dtype complex64", typestr="<c8")

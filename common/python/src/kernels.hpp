@@ -50,8 +50,9 @@ void embedding(Array const& indices, Array const& weight, Array const& out);
 std::int64_t partition(Array const& x, double below, Array const& out);
 /// out[i] = x[i] * weight[0] + x[i + 1] * weight[1] + ..., for terms inside x.
 void conv1d(Array const& x, Array const& weight, Array const& out);
-/// out = softmax(scale * query key^T) value, for each matrix [tokens, dim] of the last two dimensions.
-void scaled_dot_product_attention(Array const& query, Array const& key, Array const& value, double scale,
+/// out = softmax(scale * query key^T) value, for each matrix [tokens, dim] of the last two dimensions. If `causal`,
+/// a query sees the keys up to its own place.
+void scaled_dot_product_attention(Array const& query, Array const& key, Array const& value, bool causal, double scale,
                                   Array const& out);
 
 // For tessera.torch (operations.cpp): each result has memory of its own.

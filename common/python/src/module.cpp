@@ -391,8 +391,13 @@ nb::any py_conv1d(nb::handle object, nb::handle of_weight, nb::handle out, Varia
   return nb::borrow<nb::any>(returned(to));
 }
 
-nb::any py_attention(nb::handle of_query, nb::handle of_key, nb::handle of_value, std::optional<double> scale,
-                     nb::handle out, Variant const& variant, nb::handle stream) {
+nb::any py_attention(nb::handle of_query, nb::handle of_key, nb::handle of_value, nb::handle mask, bool causal,
+                     std::optional<double> scale, nb::handle out, Variant const& variant, nb::handle stream) {
+  if (!mask.is_none()) {
+    throw std::invalid_argument(
+        "attn_mask is given (is_causal=True is the only mask: a query sees the keys up to its own place); leave it "
+        "out");
+  }
   Argument const query = input("query", of_query, stream);
   Argument const key = input("key", of_key, query);
   Argument const value = input("value", of_value, query);
@@ -406,6 +411,7 @@ nb::any py_attention(nb::handle of_query, nb::handle of_key, nb::handle of_value
   of_keys[of_keys.size() - 2] = key.shape()[of_keys.size() - 2];
   require_shape(key, of_keys, "query has as many columns, and the same leading dimensions");
   require_shape(value, of_keys, "key has it");
+  if (causal && variant) throw std::invalid_argument("is_causal is True (variants see all keys); leave variant out");
   Argument const to = result(out, query, query.array.dtype, query.shape(), {&query, &key, &value});
   double const factor = scale.value_or(dim == 0 ? 1.0 : 1 / std::sqrt(static_cast<double>(dim)));
   if (variant) {
@@ -417,7 +423,7 @@ nb::any py_attention(nb::handle of_query, nb::handle of_key, nb::handle of_value
                                          {field(query), field(key), field(value)},
                                          {field(to)}});
   } else {
-    without_gil(scaled_dot_product_attention, query.array, key.array, value.array, factor, to.array);
+    without_gil(scaled_dot_product_attention, query.array, key.array, value.array, causal, factor, to.array);
     keep_until_done({&query, &key, &value, &to});
   }
   return nb::borrow<nb::any>(returned(to));
@@ -446,6 +452,7 @@ NB_MODULE(_tessera, m) {
     finish();
     unfinished().clear();
   });
+  m.def("_is_main_interpreter", [] { return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0; });
   m.def("_seconds_in_launches", [] { return without_gil(seconds_in_launches); });
   add_operations(m);
   nb::list dtypes;
@@ -522,10 +529,12 @@ NB_MODULE(_tessera, m) {
         "PyTorch's conv1d gives the same for one channel with len(weight) - 1 zeros behind x.");
   m.def(
       "scaled_dot_product_attention", &py_attention, "query"_a.none(), "key"_a.none(), "value"_a.none(), nb::kw_only(),
-      "scale"_a = nb::none(), "out"_a = nb::none(), "variant"_a = nb::none(), "stream"_a = nb::none(),
+      "attn_mask"_a = nb::none(), "is_causal"_a = false, "scale"_a = nb::none(), "out"_a = nb::none(),
+      "variant"_a = nb::none(), "stream"_a = nb::none(),
       "Returns softmax(scale * query key^T) value, for matrices [tokens, dim] with dim up to 256, or for each of many "
       "with the same leading dimensions: [batch, heads, tokens, dim].\n\n"
-      "`scale` is 1 / sqrt(dim) unless it is given.");
+      "`scale` is 1 / sqrt(dim) unless it is given. If `is_causal`, a query sees the keys up to its own "
+      "place. `attn_mask` must be None.");
 }
 
 }  // namespace tessera::python

@@ -358,9 +358,6 @@ def _attention_result(query, key, value, is_causal, scale):
             raise ValueError(f"{name} has {tensor.dim()} dimensions (matrices [..., tokens, dim] have two); reshape it")
     _require_shape("key", key, (*query.shape[:-2], key.shape[-2], query.shape[-1]), "query decides all but its tokens")
     _require_shape("value", value, key.shape, "key has it")
-    if is_causal and query.shape[-2] != key.shape[-2]:
-        raise ValueError(f"is_causal is True with {query.shape[-2]} queries and {key.shape[-2]} keys (each query needs "
-                         "a key at its place); give as many keys as queries")  # fmt: skip
     return torch.empty(query.shape, dtype=query.dtype, device=query.device)
 
 
@@ -386,7 +383,7 @@ def _attention(
     if q.shape == k.shape:
         _call(_tessera._batched_attention, q, k, v, is_causal, factor, y)
     else:
-        _call(_tessera.scaled_dot_product_attention, q, k, v, scale=factor, out=y)
+        _call(_tessera.scaled_dot_product_attention, q, k, v, is_causal=is_causal, scale=factor, out=y)
     return out
 
 
@@ -430,7 +427,10 @@ def _attention_autograd(ctx, grad):
         gradients = torch.ops.tessera.attention_backward(grad, query, key, value, out, ctx.is_causal, ctx.scale)
         return *gradients, None, None
     scale = _scale_of(query, ctx.scale)
-    weights = torch.softmax(query @ key.mT * scale, -1)
+    scores = query @ key.mT * scale
+    if ctx.is_causal:
+        scores = scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -math.inf)
+    weights = torch.softmax(scores, -1)
     dscores = weights * (grad @ value.mT - (grad * out).sum(-1, keepdim=True)) * scale
     return dscores @ key, dscores.mT @ query, weights.mT @ grad, None, None
 
@@ -438,12 +438,21 @@ def _attention_autograd(ctx, grad):
 _attention.register_autograd(_attention_autograd, setup_context=_attention_setup)
 
 
-def scaled_dot_product_attention(query, key, value, is_causal=False, scale=None):
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
     """Returns softmax(scale * query key^T) value, for tensors [..., tokens, dim] with the same leading dimensions. Like
-    torch.nn.functional.scaled_dot_product_attention without masks and dropout.
+    torch.nn.functional.scaled_dot_product_attention. Raises ValueError for masks, dropout and enable_gqa.
 
-    dim is at most 256. If is_causal, a query sees the keys up to its own place, and there are as many keys as queries.
+    dim is at most 256. If is_causal, a query sees the keys up to its own place.
     """
+    if attn_mask is not None:
+        raise ValueError("attn_mask is given (is_causal=True is the only mask: a query sees the keys up to its own "
+                         "place); leave it out")  # fmt: skip
+    if dropout_p != 0:
+        raise ValueError(f"dropout_p is {dropout_p} (the kernel drops nothing); leave it out")
+    if enable_gqa:
+        raise ValueError("enable_gqa is True (key and value need as many heads as query); repeat their heads")
     return torch.ops.tessera.scaled_dot_product_attention(query, key, value, is_causal, scale)
 
 

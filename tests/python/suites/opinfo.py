@@ -102,8 +102,8 @@ def embedding(weight, indices, padding_idx=None, max_norm=None, norm_type=2.0, s
 
 
 def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
-    if attn_mask is not None or is_causal:
-        raise Skip("no masks in scaled_dot_product_attention")
+    if attn_mask is not None:
+        raise Skip("no attn_mask in scaled_dot_product_attention")
     if dropout_p:
         raise Skip("no dropout in scaled_dot_product_attention")
     if value.shape[-1] != key.shape[-1]:
@@ -112,7 +112,8 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
         key, value = (one.repeat_interleave(query.shape[-3] // one.shape[-3], -3) for one in (key, value))
     heads = torch.broadcast_shapes(*(one.shape[:-2] for one in (query, key, value)))
     q, k, v = (one.expand(*heads, *one.shape[-2:]).reshape(-1, *one.shape[-2:]) for one in (query, key, value))
-    out = [tessera.scaled_dot_product_attention(a, b, c, scale=scale) for a, b, c in zip(q, k, v)]
+    more = {"is_causal": is_causal, "scale": scale}
+    out = [tessera.scaled_dot_product_attention(a, b, c, **more) for a, b, c in zip(q, k, v)]
     return torch.stack(out).reshape(*heads, *query.shape[-2:])
 
 
