@@ -1,6 +1,7 @@
 """How the module takes and returns arrays: without copies, in the caller's type, with errors in our words."""
 
 import array
+import ctypes
 import unittest
 
 import numpy
@@ -120,6 +121,17 @@ class Types(unittest.TestCase):
             self.assertIs(result, counts)
             self.assertEqual((result.tolist(), outside), ([1, 1], 1))
 
+    def test_arrays_of_ctypes(self):
+        # Their formats name the byte order, and they have no strides.
+        x, y = ((ctypes.c_float * 3)(*values) for values in ((1, 2, 3), (0, 0, 0)))
+        self.assertIs(tessera.cumulative_sum(x, out=y), y)
+        self.assertEqual(list(y), [1, 3, 6])
+        matrix = ((ctypes.c_float * 3) * 2)((1, 2, 3), (4, 5, 6))
+        transposed = tessera.matrix_transpose(matrix, out=numpy.empty((3, 2), "float32"))
+        self.assertEqual(transposed.tolist(), [[1, 4], [2, 5], [3, 6]])
+        with self.assertRaisesRegex(TypeError, "x is a .* that cannot be shared"):
+            tessera.sort((ctypes.c_float.__ctype_be__ * 3)(), out=y)
+
     def test_no_array(self):
         for wrong in ([1.0, 2.0], 3.0, None, "text"):
             with self.assertRaisesRegex(TypeError, r"x is a \w+ .*give an array|x is a .* convert"):
@@ -174,6 +186,14 @@ class Refusals(unittest.TestCase):
         for wrong in (numpy.zeros(4, ">f4"), numpy.zeros(4, "datetime64[s]"), numpy.array(["a"]), numpy.array([None])):
             with self.assertRaisesRegex(TypeError, "x (is a|has dtype) .*convert"):
                 tessera.sort(wrong)
+
+    def test_masked_arrays(self):
+        x = numpy.ma.masked_greater(ramp(10), 5)
+        with self.assertRaisesRegex(ValueError, r"x is a masked array \(.*masked or not\); fill it first"):
+            tessera.sum(x)
+        with self.assertRaisesRegex(ValueError, "out is a masked array"):
+            tessera.cumulative_sum(ramp(10), out=x)
+        self.assertEqual(float(tessera.sum(x.filled(0))), 15)
 
     def test_dtypes_of_two(self):
         with self.assertRaisesRegex(TypeError, r"x2 has dtype float64 \(x1 has float32\); convert one of them first"):
@@ -235,6 +255,10 @@ class Refusals(unittest.TestCase):
             tessera.sum(x)
         with self.assertRaisesRegex(TypeError, r"dtype is float64 \(x has float32, .*\); convert it first"):
             tessera.sum(ramp(10), dtype="float64")
+        with self.assertRaisesRegex(TypeError, r"dtype is float64 \(x has float32"):
+            tessera.sum(ramp(10), dtype=float)
+        if "float64" in tessera.dtypes:
+            self.assertEqual(float(tessera.sum(ramp(10, "float64"), dtype=float)), 45)
 
     def test_shapes(self):
         with self.assertRaisesRegex(ValueError, r"x has shape \[2, 2\] \(this function takes one dimension\)"):

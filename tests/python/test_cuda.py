@@ -40,6 +40,7 @@ try:
 except (ImportError, RuntimeError):
     jax = None
 
+torch.cuda.set_device(int(os.environ.get("KOKKOS_DEVICE_ID", "0")))  # JAX changes it
 DTYPE = "float32" if "float32" in tessera.dtypes else "float64"
 TYPE = getattr(torch, DTYPE)
 GPU = torch.device("cuda", torch.cuda.current_device())
@@ -147,6 +148,7 @@ class NoCopies(unittest.TestCase):
             (tessera.layer_norm, [rows, weights, weights], {"eps": 0.1}),
             (tessera.scaled_dot_product_attention, [heads[0], heads[1], heads[2]], {}),
             (tessera.scaled_dot_product_attention, [heads, heads, heads], {}),
+            (tessera.scaled_dot_product_attention, [heads, heads, heads], {"is_causal": True}),
             (tessera.sort, [flat], {}),
             (tessera.sort, [flat], {"descending": True}),
             (tessera.argsort, [flat], {}),
@@ -189,6 +191,10 @@ class Refusals(unittest.TestCase):
                     with self.assertRaisesRegex(ValueError, rf"x is on cuda:{device} \(Kokkos uses number {ours}\)"):
                         tessera.sum(x)
                 self.assertEqual(torch.cuda.current_device(), device)
+            if device != ours:
+                message = rf"stream is on GPU {device} \(x is on cuda:{ours}\)"
+                with self.assertRaisesRegex(ValueError, message):
+                    tessera.sum(ones(8).to(f"cuda:{ours}"), stream=torch.cuda.Stream(device=device))
 
     def test_strides_dtypes_gradients(self):
         x = ones(64).reshape(8, 8)
@@ -355,7 +361,7 @@ class Streams(unittest.TestCase):
         x = ones()
         gone = weakref.ref(x)
         with torch.cuda.stream(self.stream):
-            keep_busy()
+            keep_busy(1000)  # a collection takes a while
             tessera.cumulative_sum(x, out=self.y, stream=self.stream)
         del x
         gc.collect()
@@ -376,6 +382,22 @@ class Streams(unittest.TestCase):
                     self.fail(f"call {turn}: {error}")
         self.stream.synchronize()
         self.assertTrue(torch.equal(self.y, ramp()))
+
+    def test_a_graph_holds_no_call(self):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.stream(self.stream):
+            graph.capture_begin()
+            self.y.fill_(-1)
+            try:
+                with self.assertRaisesRegex(ValueError, r"stream captures a graph \(.*\); call it outside"):
+                    tessera.cumulative_sum(self.x, out=self.y, stream=self.stream)
+            finally:
+                graph.capture_end()
+            graph.replay()
+            self.assertTrue((self.y == -1).all())
+            self.x.fill_(1)
+            tessera.cumulative_sum(self.x, out=self.y, stream=self.stream)
+            self.assertTrue(torch.equal(self.y, ramp()))
 
     def test_device_of_the_thread_stays(self):
         before = torch.cuda.current_device()

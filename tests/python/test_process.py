@@ -94,18 +94,40 @@ class Life(unittest.TestCase):
             """
         )
 
+    def test_subinterpreters_are_refused(self):
+        # One that is isolated cannot import any module that does not say that it can; one of the old kind could.
+        try:
+            import _interpreters
+        except ImportError as error:
+            self.skipTest(str(error))
+        output = script(
+            """
+            import numpy, tessera, _interpreters
+            x = numpy.ones(5, "float32")
+            tessera.sum(x)
+            other = _interpreters.create("legacy")
+            print(_interpreters.run_string(other, "import tessera").formatted)
+            _interpreters.destroy(other)
+            print(float(tessera.sum(x)))  # Kokkos has not ended
+            """
+        )
+        self.assertRegex(output, r"^ImportError: this is a subinterpreter \(.*\); import tessera .*\n5.0\n$")
+
     fork = """
         import numpy, os, sys, warnings, tessera
         warnings.simplefilter("ignore")  # Python's own, of forks
         x = numpy.ones(100000, "float32")
 
+        # Kokkos' destructors complain in a child that cannot end its CUDA.
+        leave = os._exit if "cuda" in tessera.devices else sys.exit
+
         def child():
             number = os.fork()
             if number == 0:
                 try:
-                    sys.exit(0 if float(tessera.sum(x)) == 100000 else 2)
+                    leave(0 if float(tessera.sum(x)) == 100000 else 2)
                 except RuntimeError as error:
-                    sys.exit(3 if "was forked after" in str(error) else 4)
+                    leave(3 if "was forked after" in str(error) else 4)
             return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
 
         """

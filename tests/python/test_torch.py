@@ -79,6 +79,16 @@ CASES = {
         lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3),
         [(5, 4)] * 3,
     ),
+    "attention, causal, fewer keys": (
+        lambda q, k, v: ours.scaled_dot_product_attention(q, k, v, is_causal=True),
+        lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, is_causal=True),
+        [(2, 5, 4), (2, 3, 4), (2, 3, 4)],
+    ),
+    "attention, causal, more keys": (
+        lambda q, k, v: ours.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3),
+        lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3),
+        [(2, 3, 4), (2, 5, 4), (2, 5, 4)],
+    ),
     "attention, other keys": (
         lambda q, k, v: ours.scaled_dot_product_attention(q, k, v, scale=0.3),
         lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, scale=0.3),
@@ -306,12 +316,12 @@ class Refusals(unittest.TestCase):
 
         # A device without Tessera's kernels; the fake kernel has the checks of the real one.
         with FakeTensorMode():
-            x = torch.empty(3, device="xpu")
+            x = torch.empty(3, device="ipu")
             for function in (lambda x: ours.softmax(x, 0), lambda x: ours.cumsum(x, 0)):
-                with self.assertRaisesRegex(ValueError, r"input is float32 on xpu:0 \(tessera::\w+ takes .* on cpu"):
+                with self.assertRaisesRegex(ValueError, r"input is float32 on ipu.* \(tessera::\w+ takes .* on cpu"):
                     function(x)
-            with self.assertRaisesRegex(ValueError, r"weight is float32 on xpu:0"):
-                ours.embedding(torch.empty(3, dtype=torch.int64, device="xpu"), torch.empty(3, 3, device="xpu"))
+            with self.assertRaisesRegex(ValueError, r"weight is float32 on ipu"):
+                ours.embedding(torch.empty(3, dtype=torch.int64, device="ipu"), torch.empty(3, 3, device="ipu"))
 
     def test_shapes(self):
         x = numbers(2, 5, 4)
@@ -323,8 +333,10 @@ class Refusals(unittest.TestCase):
             ("weight has shape .3, 5., not .3, 4.", lambda: layer(x, numbers(4), numbers(4), numbers(3, 5))),
             ("value has shape .2, 5, 3., not .2, 5, 4.", lambda: attend(x, x, numbers(2, 5, 3))),
             ("key has shape .1, 5, 4., not", lambda: attend(x, x[:1], x[:1])),
-            ("2 queries and 5 keys", lambda: attend(x[:, :2], x, x, is_causal=True)),
             ("256", lambda: attend(*[numbers(3, 300)] * 3)),
+            ("attn_mask is given .is_causal=True is the only mask", lambda: attend(x, x, x, x[0] > 0)),
+            ("dropout_p is 0.5 .* leave it out", lambda: attend(x, x, x, None, 0.5)),
+            ("enable_gqa is True .* repeat their heads", lambda: attend(x, x, x, enable_gqa=True)),
             ("weight has shape .2, 4, 3., not .2, 5, 3.", lambda: ours.conv1d(x, numbers(2, 4, 3))),
             ("weight has 7 taps", lambda: ours.conv1d(x, numbers(2, 5, 7))),
             ("bias has shape .1., not .2.", lambda: ours.conv1d(x, numbers(2, 5, 3), numbers(1))),

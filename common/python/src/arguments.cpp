@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -43,6 +44,7 @@ struct Library {
   ExchangeTable const* table = nullptr;  ///< nullptr: none of version 1
   bool is_jax = false;
   bool is_torch = false;
+  bool has_mask = false;    ///< of NumPy's masked arrays
   nb::object package = {};  ///< PyTorch, NumPy or CuPy if the type, or a base of it, is of one of these
 };
 
@@ -58,6 +60,7 @@ struct Library {
   for (nb::handle const base : type.attr("__mro__")) {
     std::string const module_name = module_of(base);
     std::string const name = module_name.substr(0, module_name.find('.'));
+    library.has_mask = library.has_mask || module_name.starts_with("numpy.ma");
     if (name != "torch" && name != "numpy" && name != "cupy") continue;
     library.package = nb::module_::import_(name.c_str());
     library.is_torch = name == "torch";
@@ -150,7 +153,10 @@ void require_contiguous(Array const& array, Stride const& stride) {
 
 /// The dtype of a buffer's format, if it is one of Tessera's in the machine's byte order.
 [[nodiscard]] std::optional<DType> dtype_of_format(char const* format, Py_ssize_t bytes) {
-  if (format == nullptr || format[0] == '\0' || format[1] != '\0') return std::nullopt;
+  constexpr char own_order = std::endian::native == std::endian::little ? '<' : '>';
+  if (format == nullptr) return std::nullopt;
+  if (*format == '@' || *format == '=' || *format == own_order) ++format;  // as ctypes says
+  if (format[0] == '\0' || format[1] != '\0') return std::nullopt;
   switch (format[0]) {
     case 'f': return DType::float32;
     case 'd': return DType::float64;
@@ -180,15 +186,17 @@ void require_contiguous(Array const& array, Stride const& stride) {
   std::optional<DType> const dtype = dtype_of_format(view->format, view->itemsize);
   if (!dtype) return false;
   Array& array = argument.array;
+  Py_ssize_t const* const strides = view->strides;  // ctypes has none
   for (int i = 0; i < view->ndim; ++i) {
-    if (view->strides[i] % view->itemsize != 0) return false;
+    if (strides != nullptr && strides[i] % view->itemsize != 0) return false;
     array.shape.push_back(static_cast<std::size_t>(view->shape[i]));
   }
   array.dtype = *dtype;
   array.data = view->buf;
   argument.is_writable = view->readonly == 0;
-  require_contiguous(array,
-                     [&](std::size_t i) { return static_cast<std::int64_t>(view->strides[i] / view->itemsize); });
+  if (strides != nullptr) {
+    require_contiguous(array, [&](std::size_t i) { return static_cast<std::int64_t>(strides[i] / view->itemsize); });
+  }
   argument.keep = view;
   return true;
 }
@@ -311,6 +319,12 @@ void require_aligned(Array const& array) {
                                   to_string(array.shape) + " (there is one per dimension); give a valid array");
     }
     auto const bytes = static_cast<std::int64_t>(size_of(array.dtype));
+    for (std::size_t i = 0; i < strides.size(); ++i) {
+      if (array.count() == 0 || array.shape[i] == 1 || strides[i] % bytes == 0) continue;
+      throw std::invalid_argument(array.name + " has a stride of " + std::to_string(strides[i]) +
+                                  " bytes (elements of " + std::to_string(bytes) +
+                                  " bytes follow each other here); copy it first");
+    }
     require_contiguous(array, [&](std::size_t i) { return strides[i] / bytes; });
   }
   require_aligned(array);
@@ -325,7 +339,12 @@ void require_aligned(Array const& array) {
 [[nodiscard]] Argument import(std::string const& name, nb::handle object, bool writes,
                               std::optional<std::uintptr_t> stream) {
   Argument argument{.array = {.name = name, .shape = {}}, .object = nb::borrow(object)};
-  if (!import_buffer(argument, object)) {
+  if (import_buffer(argument, object)) {
+    if (library_of(object).has_mask) {
+      throw std::invalid_argument(name +
+                                  " is a masked array (kernels read all elements, masked or not); fill it first");
+    }
+  } else {
     argument.array.shape.clear();
     if (nb::cast<bool>(nb::bool_(nb::getattr(object, "requires_grad", nb::bool_(false))))) {
       throw WrongType(name + " requires a gradient (Tessera's functions have none); detach it first");
@@ -519,6 +538,8 @@ void require_sum_dtype(Argument const& x, nb::handle dtype) {
   }
   auto text = nb::cast<std::string>(nb::str(name));
   text = text.substr(text.rfind('.') + 1);  // torch.float32
+  // Python's types, as NumPy reads them.
+  if (text == "float" || text == "int") text += "64";
   if (text == own) return;
   throw WrongType("dtype is " + text + " (" + x.array.name + " has " + own +
                   ", and nothing is converted silently); "

@@ -29,6 +29,9 @@ constexpr auto& record_event = cudaEventRecord;
 constexpr auto& query_event = cudaEventQuery;
 constexpr auto& wait_for_event = cudaEventSynchronize;
 constexpr auto& wait_for_stream = cudaStreamSynchronize;
+using CaptureStatus = cudaStreamCaptureStatus;
+constexpr auto no_capture = cudaStreamCaptureStatusNone;
+constexpr auto& is_capturing = cudaStreamIsCapturing;
 [[nodiscard]] inline auto create_event(Event* event) { return cudaEventCreateWithFlags(event, untimed); }
 [[nodiscard]] inline auto let_wait(Stream stream, Event event) { return cudaStreamWaitEvent(stream, event, 0); }
 }  // namespace gpu
@@ -47,6 +50,9 @@ constexpr auto& record_event = hipEventRecord;
 constexpr auto& query_event = hipEventQuery;
 constexpr auto& wait_for_event = hipEventSynchronize;
 constexpr auto& wait_for_stream = hipStreamSynchronize;
+using CaptureStatus = hipStreamCaptureStatus;
+constexpr auto no_capture = hipStreamCaptureStatusNone;
+constexpr auto& is_capturing = hipStreamIsCapturing;
 [[nodiscard]] inline auto create_event(Event* event) { return hipEventCreateWithFlags(event, untimed); }
 [[nodiscard]] inline auto let_wait(Stream stream, Event event) { return hipStreamWaitEvent(stream, event, 0); }
 }  // namespace gpu
@@ -154,6 +160,16 @@ void wait_for_stream_of(Array const& array) {
   require(gpu::wait_for_stream(stream) == gpu::ok, "the stream");
 }
 
+void require_no_capture(Array const& array) {
+  gpu::CaptureStatus status = gpu::no_capture;
+  bool const is_known = gpu::is_capturing(reinterpret_cast<gpu::Stream>(array.stream.value()), &status) == gpu::ok;
+  if (!is_known) (void)gpu::clear_error();  // of the default stream, while another one captures
+  if (is_known && status == gpu::no_capture) return;
+  throw std::invalid_argument(
+      "stream captures a graph (a call asks for events and may allocate, which a graph cannot hold); call it outside "
+      "of the capture");
+}
+
 bool is_reached(Mark const& mark) {
   auto const state = gpu::query_event(static_cast<gpu::Event>(mark.get()));
   if (state == gpu::not_ready) (void)gpu::clear_error();  // the next launch would find it, and take it for its own
@@ -170,6 +186,7 @@ std::uintptr_t default_stream() { return 0; }
 std::uint64_t number_of_stream(std::uintptr_t) { return 0; }
 void order_behind(std::uintptr_t, std::uintptr_t, int) {}
 void wait_for_stream_of(Array const&) {}
+void require_no_capture(Array const&) {}
 Mark mark_of(Array const&) { return nullptr; }
 bool is_reached(Mark const&) { return true; }
 void wait_for(Mark const&) {}
@@ -244,6 +261,12 @@ void require_our_device(Array const& array) {
   if (array.memory == Memory::host || array.device == ours) return;
   throw std::invalid_argument(array.name + " is on " + place_of(array) + " (Kokkos uses number " +
                               std::to_string(ours) + "); copy it there, or set KOKKOS_DEVICE_ID before the first call");
+}
+
+void require_device_of_stream(Array const& array, int device) {
+  if (device == array.device) return;
+  throw std::invalid_argument("stream is on GPU " + std::to_string(device) + " (" + array.name + " is on " +
+                              place_of(array) + "); give a stream of the same GPU");
 }
 
 void refuse_dtype(Array const& array, std::string const& known) {

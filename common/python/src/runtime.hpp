@@ -52,6 +52,12 @@ void require_space(Array const& array);
 /// Throws std::invalid_argument if the array is on another GPU than the one that Kokkos uses.
 void require_our_device(Array const& array);
 
+/// Throws std::invalid_argument if the array's stream, whose GPU is `device`, is on another GPU than the array.
+void require_device_of_stream(Array const& array, int device);
+
+/// Throws std::invalid_argument if the array's stream captures a graph.
+void require_no_capture(Array const& array);
+
 /// Throws WrongType: the dtype is none of `known`.
 [[noreturn]] void refuse_dtype(Array const& array, std::string const& known);
 
@@ -90,20 +96,23 @@ template <class Exec>
   }
 }
 
-/// Returns the instance on a caller's stream, which is constructed once.
+/// Returns the instance on the stream of an array, which is constructed once.
 template <class Exec>
-[[nodiscard]] Exec instance_on([[maybe_unused]] std::uintptr_t stream) {
+[[nodiscard]] Exec instance_of([[maybe_unused]] Array const& array) {
+  std::uintptr_t const stream = *array.stream;
   KeptKey key{&type_number<Exec>, {number_of_stream(stream)}};
   if (void const* const found = find_kept(key)) return *static_cast<Exec const*>(found);
 #if defined(KOKKOS_ENABLE_CUDA)
   if constexpr (is_gpu<Exec>) {
     auto const exec = std::make_shared<Exec>(reinterpret_cast<cudaStream_t>(stream));
+    require_device_of_stream(array, exec->cuda_device());
     keep(std::move(key), exec, 0);
     return *exec;
   }
 #elif defined(KOKKOS_ENABLE_HIP)
   if constexpr (is_gpu<Exec>) {
     auto const exec = std::make_shared<Exec>(reinterpret_cast<hipStream_t>(stream));
+    require_device_of_stream(array, exec->hip_device());
     keep(std::move(key), exec, 0);
     return *exec;
   }
@@ -117,8 +126,12 @@ void run(Array const& array, Body const& body) {
   auto const lock = running();
   require_our_device(array);
   if (array.memory != Memory::host) callers.enter(array.device);  // a thread without any call of CUDA has no context
-  if (!array.stream) wait_for_stream_of(array);                   // other libraries ordered their work behind that one
-  Exec const exec = array.stream ? instance_on<Exec>(*array.stream) : Exec();
+  if (array.stream) {
+    require_no_capture(array);
+  } else {
+    wait_for_stream_of(array);  // other libraries ordered their work behind that one
+  }
+  Exec const exec = array.stream ? instance_of<Exec>(array) : Exec();
   try {
     LaunchClock::begin();
     body.template operator()<Exec>(exec);

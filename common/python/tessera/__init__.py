@@ -11,6 +11,7 @@ import atexit
 from ._program import Report, UserError, plot, roof, run, variants
 from ._tessera import (
     _finish,
+    _is_main_interpreter,
     argsort,
     clear_workspaces,
     conv1d,
@@ -59,6 +60,10 @@ __all__ = [
     "vecdot",
     "workspaces",
 ]
+
+if not _is_main_interpreter():  # its end would end Kokkos, and arrays of two interpreters would meet
+    raise ImportError("this is a subinterpreter (Kokkos and kept arrays belong to the process); import tessera in the "
+                      "main one")  # fmt: skip
 
 # Kokkos must end before the libraries that it uses do.
 atexit.register(_finish)
