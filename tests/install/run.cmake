@@ -92,6 +92,20 @@ if(EXISTS ${example})
   run("a character model" ${work}/consumer/character_model/character_model --steps 20 --d-model 16 --heads 2
       --sequence 32 --batch 4 --dtype double --expect ${example}/pytorch_losses.txt --within 1e-10
       ${consumer}/../../LICENSE)
+  # Steps so long that probabilities underflow.
+  run("a character model that diverges" ${work}/consumer/character_model/character_model --steps 4 --d-model 16
+      --heads 2 --sequence 32 --batch 4 --learning-rate 100 ${consumer}/../../LICENSE)
+  if(NOT output MATCHES "    3 [0-9.]+\n" OR output MATCHES "inf|nan")
+    message(FATAL_ERROR "a loss is not finite:\n${output}")
+  endif()
+  execute_process(COMMAND truncate --size 2G ${work}/long.txt)  # takes no space
+  execute_process(COMMAND ${work}/consumer/character_model/character_model ${work}/long.txt RESULT_VARIABLE code
+                  OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  file(REMOVE ${work}/long.txt)
+  if(NOT code EQUAL 2)
+    message(FATAL_ERROR "a text of 2 GiB was not refused (${code}):\n${output}")
+  endif()
+  expect("the text has 2 GiB or more")
 endif()
 run("a mini-app of one's own" ${work}/consumer/scale --size 1,1000,2^16 --dtype all --samples 10 --min-time 0
     --json ${work}/scale.json)

@@ -117,6 +117,11 @@ std::string content_of(std::filesystem::path const& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+/// Places in the text have 31 bits.
+void expect_below_2_gib(std::uintmax_t bytes) {
+  if (bytes >> 31 != 0) throw UserError("the text has 2 GiB or more (not supported); name fewer or shorter files");
+}
+
 /// The bytes of the files, one behind the other; those of a folder in the order of their paths.
 std::string text_of(std::vector<std::string> const& names) {
   std::string text;
@@ -132,8 +137,12 @@ std::string text_of(std::vector<std::string> const& names) {
       }
       std::sort(files.begin(), files.end());
     }
-    for (auto const& file : files) text += content_of(file);
+    for (auto const& file : files) {
+      if (is_regular_file(file)) expect_below_2_gib(text.size() + file_size(file));  // before it is read
+      text += content_of(file);
+    }
   }
+  expect_below_2_gib(text.size());
   return text;
 }
 

@@ -137,11 +137,13 @@ struct Times {
   T factor;
   KOKKOS_FUNCTION T operator()(T x) const { return factor * x; }
 };
-/// -log of the probability of the byte that follows; `is_next` is 1 for it, and 0 for all others.
+/// -log of the probability of the byte that follows; `is_next` is 1 for it, and 0 for all others. A probability that
+/// underflows counts as the smallest normal number, so that the loss stays finite; NaN stays NaN.
 template <class T>
 struct Surprise {
   KOKKOS_FUNCTION T operator()(T is_next, T probability) const {
-    return is_next == T(0) ? T(0) : -Kokkos::log(probability);
+    constexpr T smallest = Kokkos::Experimental::norm_min_v<T>;
+    return is_next == T(0) ? T(0) : -Kokkos::log(probability < smallest ? smallest : probability);
   }
 };
 /// The gradient of the mean surprise with respect to an input of the softmax.
