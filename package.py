@@ -85,7 +85,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         multi=True,
         description="Element types to compile rows for",
     )
-    # .ci/run compares the list with the folders in apps.
+    # Written by tests/puzzles/puzzle_map.py.
     mini_apps = (
         "attention",
         "axis_sum",

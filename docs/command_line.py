@@ -8,12 +8,15 @@ PROGRAM is the path of a `tessera` with all mini-apps, and may have words before
 
     docs/command_line.py --check ./run tessera
 
+Of a `tessera` without some mini-apps it writes only the sections of those that it has.
+
 Execution spaces and dtypes of the build are left out, so that every build with all mini-apps writes the same page. Exit
 code 2: a mistake, and nothing was written.
 """
 
 import argparse
 import difflib
+import glob
 import os
 import re
 import subprocess
@@ -37,6 +40,10 @@ Each mini-app is a program. `tessera` holds all of them: `tessera run prefix_sum
 Options are read before MPI and Kokkos start, so both work on a login node without a GPU.
 [Reports](reports.md) explains the exit codes.
 """
+
+
+OF_APPS = "## Options of single mini-apps\n"
+AFTER_APPS = "## tessera study\n"
 
 
 class UserError(Exception):
@@ -87,28 +94,42 @@ def options_block(options):
     return block(lines)
 
 
-def page(program):
-    """Returns the text of docs/command_line.md."""
+def sections_of_apps(helps):
+    """Returns {mini-app: its section} in alphabetical order."""
+    found = {}
+    for app, help_text in sorted(helps.items()):
+        own = [entry for entry in help_text["what to run on"] if entry[0].startswith("--sweep ")]
+        own += help_text.get(f"options of {app}", [])
+        found[app] = f"### {app}\n\n" + (options_block(own) if own else "None.\n")
+    return found
+
+
+def with_sections(old, new):
+    """Returns the page with these sections of mini-apps."""
+    head, begin, rest = old.partition(OF_APPS)
+    middle, end, tail = rest.partition(AFTER_APPS)
+    sections_there = {text.split("\n", 1)[0]: "### " + text.rstrip("\n") + "\n" for text in middle.split("### ")[1:]}
+    texts = dict(sorted({**sections_there, **new}.items()))
+    return head + begin + "\n" + "\n".join(texts.values()) + "\n" + end + tail
+
+
+def page(program, old):
+    """Returns the text of docs/command_line.md, which has been `old`."""
     apps = [line.split()[0] for line in said_by([*program, "list"]).split("\n\n")[0].splitlines()]
-    if len(apps) < 2:
-        raise UserError(f"{program[-1]} has {len(apps)} mini-apps (all are needed); build without TESSERA_APPS")
+    helps = {app: sections(said_by([*program, "help", app])) for app in apps}
+    if not {os.path.basename(os.path.dirname(path)) for path in glob.glob(f"{ROOT}/apps/*/problem.hpp")} <= set(apps):
+        return with_sections(old, sections_of_apps(helps))
     parts = [HEAD, "## tessera\n", block(said_by([*program, "--help"]).strip().splitlines())]
 
     parts.append("## Options of every mini-app\n")
     common = sections(said_by([*program, "run", "all", "--help"]))
-    helps = {app: sections(said_by([*program, "help", app])) for app in apps}
     # It takes the files of one mini-app, so `run all` has none.
     common["what to run on"] += [entry for entry in helps[apps[0]]["what to run on"] if entry[0].startswith("--input ")]
     for heading, options in common.items():
         parts += [f"### {heading[0].upper()}{heading[1:]}\n", options_block(options)]
     parts.append("`--input` takes one mini-app; `tessera run all` takes `--inputs`.\n")
 
-    parts.append("## Options of single mini-apps\n")
-    for app, found in helps.items():
-        own = [entry for entry in found["what to run on"] if entry[0].startswith("--sweep ")]
-        own += found.get(f"options of {app}", [])
-        parts += [f"### {app}\n", options_block(own) if own else "None.\n"]
-
+    parts += [OF_APPS, *sections_of_apps(helps).values()]
     for command, title in (("study", "tessera study"), ("compare", "tessera compare"), ("limits", "tessera limits")):
         parts += [f"## {title}\n", block(said_by([*program, command, "--help"]).strip().splitlines())]
     parts += ["## ./run\n", block(said_by([os.path.join(ROOT, "run"), "help"]).strip().splitlines())]
@@ -119,14 +140,14 @@ def page(program):
 def main():
     parser = argparse.ArgumentParser(description="Writes docs/command_line.md from the help texts of a built tessera.")
     parser.add_argument("--check", action="store_true", help="compare with the page; exit code 1 if it differs")
-    parser.add_argument("program", nargs="+", metavar="PROGRAM", help="a tessera with all mini-apps")
+    parser.add_argument("program", nargs="+", metavar="PROGRAM", help="a tessera with mini-apps")
     options = parser.parse_args()
-    text = page(options.program)
     try:
         with open(PAGE, encoding="utf-8") as file:
             old = file.read()
     except FileNotFoundError:
         old = ""
+    text = page(options.program, old)
     if text == old:
         print("docs/command_line.md: as the help texts")
         return 0

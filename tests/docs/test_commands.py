@@ -75,6 +75,15 @@ class Options(unittest.TestCase):
         self.assertEqual(lines[3], "--size-per-rank N,N,...|A:B")
         self.assertEqual(lines[4], " " * 26 + "elements per rank")
 
+    def test_sections_of_some_mini_apps(self):
+        with open(command_line.PAGE, encoding="utf-8") as file:
+            page = file.read()
+        self.assertEqual(command_line.with_sections(page, {}), page)
+        new = command_line.sections_of_apps({"axpy": {"what to run on": [], "options of axpy": [["--c X", "factor"]]}})
+        changed = command_line.with_sections(page, {**new, "zip": "### zip\n\nNone.\n"})
+        self.assertIn("```\n\n### axpy\n\n```text\n--c X                     factor\n```\n\n### bias_add\n", changed)
+        self.assertIn("### zip\n\nNone.\n\n## tessera study\n", changed)
+
     def test_a_program_that_is_not_there(self):
         with self.assertRaisesRegex(command_line.UserError, "cannot start"):
             command_line.said_by(["./nothing"])

@@ -4,7 +4,9 @@
     ./run tessera run all --list >list.txt
     tests/puzzles/puzzle_map.py --list list.txt          names, files, and that nothing is left out
     tests/puzzles/puzzle_map.py --list list.txt --commands FILE    and writes the page's commands, one a line
-    tests/puzzles/puzzle_map.py --list list.txt --write            and writes the table of mini-apps into README.md
+    tests/puzzles/puzzle_map.py --list list.txt --write            and writes the mini-apps into README.md and
+                                                                   package.py. Of a build without some of them only
+                                                                   this, for those that it has
     tests/puzzles/puzzle_map.py --list list.txt --reports DIR      and reads DIR/1.json, DIR/2.json, ...: what the
                                                                    commands, in their order, wrote with --json
 
@@ -16,9 +18,8 @@ Checks:
 - The table of planted mistakes has P9 and P10 of the later edition, and each program of tests/bugs. A program has at
   most 60 lines of code.
 - The table of Python scripts has P15 to P20, and each script p*.py of common/python/examples.
-- The last table has each mini-app of --list once, with the puzzles of the first tables, except the later edition's.
 - No input `puzzle_*` is left out.
-- The table of mini-apps in README.md agrees with --list and with the last table.
+- The table of mini-apps in README.md has those of --list, with the puzzles of the tables, except the later edition's.
 - In a report, each variant of the command has a row that passed, except those in MAY_BE_SKIPPED; no row failed.
 
 Exit code: 0 all well, 1 one line per complaint, 2 a mistake in the call.
@@ -202,8 +203,8 @@ def puzzle_inputs(root):
 
 
 def check(text, apps, root=ROOT):
-    """(complaints, commands) of the page."""
-    complaints, commands, of_app, second, named = complaints_of_lessons(apps, root), [], {}, {}, set()
+    """(complaints, commands, puzzles of each mini-app) of the page."""
+    complaints, commands, of_app, named = complaints_of_lessons(apps, root), [], {}, set()
     taught, bugs, examples = set(), [], []
     for heading, rows in tables(text):
         if heading == FIGURES:
@@ -213,14 +214,6 @@ def check(text, apps, root=ROOT):
             continue
         if heading == PYTHON:
             examples = rows
-            continue
-        if heading == "Mini-apps":
-            for cells in rows:
-                link = LINK.match(cells[0])
-                name = link["app"] if link else cells[0]
-                if name in second:
-                    complaints.append(f"{heading}: {name} is there twice")
-                second[name] = [] if cells[-1] == "none" else cells[-1].split(", ")
             continue
         for cells in rows:
             place = f"{heading}, {cells[0]}"
@@ -268,31 +261,28 @@ def check(text, apps, root=ROOT):
     there = {puzzle for puzzles in of_app.values() for puzzle in puzzles}
     complaints += [f"{puzzle} has no row" for puzzle in [*PUZZLES, "scans"] if puzzle not in there]
     complaints += [f"{puzzle} has no lesson" for puzzle in PUZZLES if puzzle in there and puzzle not in taught]
-    complaints += [f"Mini-apps: {app} is missing" for app in apps if app not in second]
-    complaints += [f"Mini-apps: {app} is none of --list" for app in second if app not in apps]
-    for app in sorted(apps.keys() & second.keys()):
-        if second[app] != of_app.get(app, []):
-            complaints.append(f"Mini-apps: {app} has {', '.join(second[app]) or 'none'}, but the other tables say "
-                              f"{', '.join(of_app.get(app, [])) or 'none'}")  # fmt: skip
-    return complaints, commands
+    return complaints, commands, of_app
 
 
-def readme_table(text, apps):
-    """README.md's table of mini-apps: in the order of the page's last table, summaries from --list."""
-    lines = ["", "| mini-app | computes | puzzles |", "|---|---|---|"]
-    for heading, rows in tables(text):
-        if heading != "Mini-apps":
-            continue
-        for cells in rows:
-            link = LINK.match(cells[0])
-            if not link or link["app"] not in apps:
-                continue
-            app, puzzles = link["app"], "" if cells[-1] == "none" else cells[-1]
-            summary = " ".join(apps[app]["summary"]).replace("|", "\\|")
-            if "=" in summary:
-                summary = f"`{summary}`"
-            lines.append(f"| [{app}](apps/{app}/README.md) | {summary} | {puzzles} |")
-    return "\n".join([*lines, "", ""])
+def readme_table(old, apps, of_app, absent):
+    """README.md's table of mini-apps: in its order, new ones last; summaries from --list. `absent` keep their rows."""
+    rows = {match[1]: match[0] for match in re.finditer(r"^\| \[(\w+)\].*$", old, re.MULTILINE)}
+    for app, listed_as in apps.items():
+        summary = " ".join(listed_as["summary"]).replace("|", "\\|")
+        if "=" in summary:
+            summary = f"`{summary}`"
+        rows[app] = f"| [{app}](apps/{app}/README.md) | {summary} | {', '.join(of_app.get(app, []))} |"
+    kept = [row for app, row in rows.items() if app in apps or app in absent]
+    return "\n".join(["", "| mini-app | computes | puzzles |", "|---|---|---|", *kept, "", ""])
+
+
+def write_recipe(path, apps):
+    """Spack's recipe has the mini-apps in alphabetical order."""
+    with open(path, encoding="utf-8") as file:
+        recipe = file.read()
+    names = "".join(f'        "{app}",\n' for app in sorted(apps))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(re.sub(r"(?<=\n    mini_apps = \(\n)[^)]*(?=    \)\n)", names, recipe))
 
 
 def complaints_of_report(command, report):
@@ -334,7 +324,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", required=True, metavar="FILE", help="what `tessera run all --list` prints")
     parser.add_argument("--commands", metavar="FILE", help="where to write the page's commands")
-    parser.add_argument("--write", action="store_true", help="write the table of mini-apps into README.md")
+    parser.add_argument("--write", action="store_true", help="write the mini-apps into README.md and package.py")
     parser.add_argument("--reports", metavar="DIR", help="where the commands' reports are")
     parser.add_argument("--root", default=ROOT, help="the checkout (default: that of this script)")
     options = parser.parse_args(arguments)
@@ -352,12 +342,13 @@ def main(arguments=None):
         print(f"puzzle_map: {options.list} names no mini-app; write it with `tessera run all --list`", file=sys.stderr)
         return 2
     built = os.path.join(options.root, "apps", "*", "CMakeLists.txt")
-    absent = sorted({os.path.basename(os.path.dirname(path)) for path in glob.glob(built)} - {"tessera", *apps})
-    if absent:
+    names = {os.path.basename(os.path.dirname(path)) for path in glob.glob(built)} - {"tessera"}
+    absent = sorted(names - set(apps))
+    if absent and not options.write:
         print(f"puzzle_map: {options.list} is of a build without {', '.join(absent)}; list a build with all mini-apps",
               file=sys.stderr)
         return 2
-    complaints, commands = check(text, apps, options.root)
+    complaints, commands, of_app = check(text, apps, options.root)
     if options.commands:
         with open(options.commands, "w", encoding="utf-8") as file:
             file.writelines(command + "\n" for command in commands)
@@ -366,12 +357,15 @@ def main(arguments=None):
     complaints = [f"apps/README.md: {complaint}" for complaint in complaints]
     head, begin, rest = readme.partition(BEGIN)
     old, end, tail = rest.partition(END)
-    table = readme_table(text, apps)
+    table = readme_table(old, apps, of_app, absent)
     if not begin or not end:
         complaints.append(f"README.md has no {BEGIN.strip()} with an {END}")
     elif options.write:
         with open(os.path.join(options.root, "README.md"), "w", encoding="utf-8") as file:
             file.write(head + begin + table + end + tail)
+        write_recipe(os.path.join(options.root, "package.py"), names)
+        if absent:
+            return 0
     elif old != table:
         complaints.append("README.md's table of mini-apps is another one (puzzle_map.py --write mends it)")
     for complaint in complaints:

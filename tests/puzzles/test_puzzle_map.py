@@ -36,9 +36,7 @@ LINES = (
     + [row("P24, more", "zip", "tiled", "two"), row("P24, sweep", "zip", "tiled", "two", SWEEP), "", "Text.", ""]
     + ["## Scans", "", "| scan | mini-app | variants | inputs | command |", "|---|---|---|---|---|"]
     + [row("all", "map", "scratch", "one"), ""]
-    + ["## Mini-apps", "", "| mini-app | puzzles |", "|---|---|"]
-    + ["| [map](map/README.md) | " + ", ".join(f"P{number}" for number in range(1, 24)) + ", scans |"]
-    + ["| [zip](zip/README.md) | P24 |", "| [other](other/README.md) | none |"]
+    + ["## More", ""]
 )
 PAGE = "\n".join(LINES) + "\n"
 
@@ -90,10 +88,10 @@ class Map(unittest.TestCase):
     def test_a_table_of_figures_is_no_map(self):
         figures = (
             "## Beside the libraries\n\n| mini-app | case | ratio |\n|---|---|---|\n| zap | 2^28 | 1.00 |\n\n"
-            "## Mini-apps"
+            "## More"
         )
-        self.assertEqual(self.complaints("## Mini-apps", figures), [])
-        self.expect("3 cells, not 5", "## Mini-apps", figures.replace("libraries", "others"))
+        self.assertEqual(self.complaints("## More", figures), [])
+        self.expect("3 cells, not 5", "## More", figures.replace("libraries", "others"))
 
     def test_programs_with_planted_mistakes(self):
         folder = os.path.join(self.root, "tests", "bugs")
@@ -103,18 +101,18 @@ class Map(unittest.TestCase):
                 file.write("f();\n" * 60)
         table = (
             "## Finding a bug\n\n| puzzle | mistake | programs | command |\n|---|---|---|---|\n"
-            "| P9, a | text | `one` | `./run bugs one` |\n| P10 | text | `two` | `./run bugs two` |\n\n## Mini-apps"
+            "| P9, a | text | `one` | `./run bugs one` |\n| P10 | text | `two` | `./run bugs two` |\n\n## More"
         )
-        self.assertEqual(self.complaints("## Mini-apps", table), [])
+        self.assertEqual(self.complaints("## More", table), [])
         self.expect("the puzzles are none")
-        self.expect("runs other programs", "## Mini-apps", table.replace("bugs two", "bugs one"))
-        self.expect("there is no tests/bugs/three.cpp", "## Mini-apps", table.replace("`one`", "`three`"))
-        self.expect("one is no row's", "## Mini-apps", table.replace("`one`", "`two`"))
-        self.expect("not P9, P10", "## Mini-apps", table.replace("P10", "P9"))
-        self.expect("3 cells, not 4", "## Mini-apps", table.replace("| P10 | text ", "| P10 "))
+        self.expect("runs other programs", "## More", table.replace("bugs two", "bugs one"))
+        self.expect("there is no tests/bugs/three.cpp", "## More", table.replace("`one`", "`three`"))
+        self.expect("one is no row's", "## More", table.replace("`one`", "`two`"))
+        self.expect("not P9, P10", "## More", table.replace("P10", "P9"))
+        self.expect("3 cells, not 4", "## More", table.replace("| P10 | text ", "| P10 "))
         with open(os.path.join(folder, "two.cpp"), "a", encoding="utf-8") as file:
             file.write("f();\n")
-        self.expect("has 61 lines of code", "## Mini-apps", table)
+        self.expect("has 61 lines of code", "## More", table)
 
     def test_python_scripts(self):
         folder = os.path.join(self.root, puzzle_map.EXAMPLES)
@@ -128,8 +126,8 @@ class Map(unittest.TestCase):
             for name in names
         ]
         head = "## From Python\n\n| puzzle | arrays | script | command |\n|---|---|---|---|\n"
-        table = head + "\n".join(rows) + "\n\n## Mini-apps"
-        self.assertEqual(self.complaints("## Mini-apps", table), [])
+        table = head + "\n".join(rows) + "\n\n## More"
+        self.assertEqual(self.complaints("## More", table), [])
         self.expect("the puzzles are none")
         for old, new, complaint in (
             (rows[0] + "\n", "", "p15_name.py is no row's"),
@@ -139,7 +137,7 @@ class Map(unittest.TestCase):
             ("`p19_name.py`", "`p20_name.py`", "is named after another puzzle"),
             ("| P20 Name ", "", "3 cells, not 4"),
         ):
-            self.expect(complaint, "## Mini-apps", table.replace(old, new))
+            self.expect(complaint, "## More", table.replace(old, new))
 
     def test_names_that_do_not_exist(self):
         self.expect(
@@ -168,12 +166,6 @@ class Map(unittest.TestCase):
         self.expect("P7 has no row", row("P7 Name", "map", "range", "one") + "\n", "")
         self.expect("P25 is none of", "P23 Name", "P25 Name")
         self.expect("scans has no row", row("all", "map", "scratch", "one"), "")
-        self.expect("Mini-apps: other is missing", "| [other](other/README.md) | none |\n", "")
-        self.expect("Mini-apps: new is missing", list_text=LIST + "app      new  made today\n")
-        self.expect("Mini-apps: other is none of --list", list_text=LIST.replace("app      other  nothing\n", ""))
-        other = "| [other](other/README.md) | none |\n"
-        self.expect("other is there twice", other, other * 2)
-        self.expect("zip has none, but the other tables say P24", "README.md) | P24 |", "README.md) | none |")
         self.expect("no variants, or no inputs", "`tiled` | `two` | `./run zip", "tiled | `two` | `./run zip")
 
     def test_reports(self):
@@ -201,13 +193,13 @@ class Map(unittest.TestCase):
 
     def test_the_later_edition(self):
         later = "## Later edition\n\n| puzzle | mini-app | variants | inputs | command |\n|---|---|---|---|---|\n"
-        right = later + row("P27 Sum", "zip", "tiled", "two") + "\n\n## Mini-apps"
-        self.assertEqual(self.complaints("## Mini-apps", right), [])
+        right = later + row("P27 Sum", "zip", "tiled", "two") + "\n\n## More"
+        self.assertEqual(self.complaints("## More", right), [])
         for name in ("P26", "P36", "Sum"):
-            self.expect(f"{name} is none of P27 to P35", "## Mini-apps",
-                        later + row(name, "zip", "tiled", "two") + "\n\n## Mini-apps")  # fmt: skip
-        self.expect("zip has no variant tilde", "## Mini-apps",
-                    later + row("P27 Sum", "zip", "tilde", "two") + "\n\n## Mini-apps")  # fmt: skip
+            self.expect(f"{name} is none of P27 to P35", "## More",
+                        later + row(name, "zip", "tiled", "two") + "\n\n## More")  # fmt: skip
+        self.expect("zip has no variant tilde", "## More",
+                    later + row("P27 Sum", "zip", "tilde", "two") + "\n\n## More")  # fmt: skip
 
     def test_the_page_as_a_file(self):
         list_file, commands = os.path.join(self.root, "list.txt"), os.path.join(self.root, "commands.txt")
@@ -216,7 +208,14 @@ class Map(unittest.TestCase):
                 file.write(text)
         readme = os.path.join(self.root, "README.md")
         with open(readme, "w", encoding="utf-8") as file:
-            file.write(f"Before.\n{puzzle_map.BEGIN}old\n{puzzle_map.END}\nAfter.\n")
+            file.write(f"Before.\n{puzzle_map.BEGIN}| [zip](old) |\n| [gone](old) |\n{puzzle_map.END}\nAfter.\n")
+        recipe = os.path.join(self.root, "package.py")
+        for app in ("map", "zip", "other"):
+            os.makedirs(os.path.join(self.root, "apps", app), exist_ok=True)
+            with open(os.path.join(self.root, "apps", app, "CMakeLists.txt"), "w", encoding="utf-8"):
+                pass
+        with open(recipe, "w", encoding="utf-8") as file:
+            file.write('class A:\n    mini_apps = (\n        "gone",\n    )\n    b = (\n    )\n')
         arguments = ["--root", self.root, "--commands", commands, "--list"]
         code, out, _ = self.run_script(*arguments, list_file)
         self.assertEqual(code, 1)
@@ -225,7 +224,13 @@ class Map(unittest.TestCase):
         with open(readme, encoding="utf-8") as file:
             lines = file.read().splitlines()
         self.assertEqual((lines[0], lines[-1]), ("Before.", "After."))
-        self.assertIn("| [zip](apps/zip/README.md) | `out[i] = a[i] + b[i]` | P24 |", lines)
+        self.assertEqual(lines[5:8], ["| [zip](apps/zip/README.md) | `out[i] = a[i] + b[i]` | P24 |",
+                                      "| [map](apps/map/README.md) | `out[i] = a[i] + c` | "
+                                      + ", ".join(f"P{number}" for number in range(1, 24)) + ", scans |",
+                                      "| [other](apps/other/README.md) | nothing |  |"])  # fmt: skip
+        with open(recipe, encoding="utf-8") as file:
+            self.assertEqual(file.read(), 'class A:\n    mini_apps = (\n        "map",\n        "other",\n'
+                                          '        "zip",\n    )\n    b = (\n    )\n')  # fmt: skip
         self.assertEqual(self.run_script(*arguments, list_file), (0, "26 rows, 3 mini-apps, 0 complaints\n", ""))
         with open(commands, encoding="utf-8") as file:
             self.assertEqual(file.read().splitlines()[-2], SWEEP)
@@ -233,7 +238,14 @@ class Map(unittest.TestCase):
             file.write("app      new  made today\n")
         code, out, _ = self.run_script(*arguments, list_file)
         self.assertEqual(code, 1)
-        self.assertIn("apps/README.md: Mini-apps: new is missing\n", out)
+        self.assertIn("README.md's table of mini-apps is another one", out)
+        with open(list_file, "w", encoding="utf-8") as file:
+            file.write("app      map    new\n")
+        self.assertEqual(self.run_script("--write", *arguments, list_file), (0, "", ""))
+        with open(readme, encoding="utf-8") as file:
+            written = file.read().splitlines()
+        self.assertEqual(written[:6] + written[7:], lines[:6] + lines[7:])
+        self.assertTrue(written[6].startswith("| [map](apps/map/README.md) | new | P1, "), written[6])
         self.assertEqual(self.run_script(*arguments, os.path.join(self.root, "nowhere"))[0], 2)
         self.assertIn("names no mini-app", self.run_script(*arguments, commands)[2])
 
@@ -245,11 +257,9 @@ class Map(unittest.TestCase):
             os.makedirs(os.path.dirname(os.path.join(self.root, name)), exist_ok=True)
             with open(os.path.join(self.root, name), "w", encoding="utf-8") as file:
                 file.write(text)
-        code, _, err = self.run_script("--list", path, "--root", self.root, "--write")
+        code, _, err = self.run_script("--list", path, "--root", self.root)
         self.assertEqual(code, 2)
         self.assertIn("a build without lonely", err)
-        with open(os.path.join(self.root, "README.md"), encoding="utf-8") as file:
-            self.assertEqual(file.read(), "kept")
 
     def run_script(self, *arguments):
         out, err = io.StringIO(), io.StringIO()
