@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <map>
@@ -60,7 +62,9 @@ class Scene {
   }
 
  private:
+  // No name: the first field.
   static HostField const& find(std::vector<HostField> const& fields, std::string const& name) {
+    if (name.empty()) return fields.at(0);
     auto const found = std::ranges::find(fields, name, &HostField::name);
     if (found == fields.end()) throw std::runtime_error("the test knows no field " + name);
     return *found;
@@ -93,10 +97,30 @@ struct Planted {
   Damage damage;
   bool later_launches = false;
   std::vector<HostField> input;
+  std::pair<std::string, ParameterMap> place;  ///< the row and its case
 };
 Planted planted;
 // The results kept by the last row, damaged or not.
 std::vector<HostField> kept;
+
+// The right results of the last row. A row with several mistakes need not compute them for each.
+struct Known {
+  std::pair<std::string, ParameterMap> place;
+  std::vector<HostField> results;
+};
+Known known;
+
+std::vector<HostField> copies_of(std::vector<HostField> fields) {
+  for (HostField& field : fields) {
+    if (!field.data) continue;
+    std::shared_ptr<std::byte[]> const bytes(new std::byte[field.bytes()]);
+    std::memcpy(bytes.get(), field.data.get(), field.bytes());
+    field.data = bytes;
+  }
+  return fields;
+}
+
+bool is_large() { return std::getenv("TESSERA_TEST_LATE_LARGE") != nullptr; }
 
 class DamagedRun final : public RowRun {
  public:
@@ -104,19 +128,22 @@ class DamagedRun final : public RowRun {
 
   void poison() override {
     fetched_.clear();
-    run_->poison();
+    if (!is_known()) run_->poison();
   }
   void enqueue() override {
     ++launches_;
     fetched_.clear();
-    run_->enqueue();
+    if (!is_known()) run_->enqueue();
   }
   void fence() override { run_->fence(); }
-  void renew() override { run_->renew(); }
+  void renew() override {
+    if (!is_known()) run_->renew();
+  }
   void evict_cache() override { run_->evict_cache(); }
   [[nodiscard]] std::vector<HostField> fetch() override {
     if (!fetched_.empty()) return fetched_;
-    fetched_ = run_->fetch();
+    fetched_ = is_known() ? copies_of(known.results) : run_->fetch();
+    if (planted.damage && !is_known() && !is_large()) known = {planted.place, copies_of(fetched_)};
     if (planted.damage && (launches_ > 1 || !planted.later_launches)) planted.damage(Scene(planted.input, fetched_));
     return fetched_;
   }
@@ -137,12 +164,13 @@ class DamagedRun final : public RowRun {
   [[nodiscard]] std::string note() const override { return run_->note(); }
 
  private:
+  // Without a mistake the row runs.
+  [[nodiscard]] static bool is_known() { return planted.damage && planted.place == known.place; }
+
   std::unique_ptr<RowRun> run_;
   int launches_ = 0;
   std::vector<HostField> fetched_;  // after the last launch, so that damage is done only once
 };
-
-bool is_large() { return std::getenv("TESSERA_TEST_LATE_LARGE") != nullptr; }
 
 /// How a mini-app gets a field with the requested number of elements.
 struct LargeCase {
@@ -214,7 +242,7 @@ std::vector<Row const*> rows_of(App const& app, std::string const& variant) {
 
 // Runs through the driver like a program. Returns nothing if the row is skipped.
 std::optional<RowReport> judged(PreparedCase& at, Row const& row, Damage const& damage, bool later_launches) {
-  planted = {&row, damage, later_launches, at.problem_case->input()};
+  planted = {&row, damage, later_launches, at.problem_case->input(), {name_of(at.app, row), at.parameters}};
   Row spoilt = row;
   spoilt.start = [](Case& problem_case) -> std::unique_ptr<RowRun> {
     return std::make_unique<DamagedRun>(planted.row->start(problem_case));
@@ -644,49 +672,49 @@ Damage bin_off(std::int64_t by) {
 
 // ---- mistakes of each mini-app
 
+/// Mini-apps whose first output the errors of single elements do not suit: each element depends on many, or some rows
+/// write another output.
+std::set<std::string> const has_others_only{"attention",
+                                            "axis_sum",
+                                            "dot",
+                                            "histogram",
+                                            "layernorm",
+                                            "layernorm_linear",
+                                            "layernorm_linear_backward",
+                                            "layouts",
+                                            "matmul",
+                                            "memory_access",
+                                            "monte_carlo",
+                                            "reduce_by_key",
+                                            "roofline",
+                                            "softmax",
+                                            "top_k",
+                                            "transformer_block",
+                                            "transformer_block_backward"};
+
 std::vector<Mistake> mistakes() {
+  std::string const first;  // output, of any name
   std::size_t const elements_31 = std::size_t{1} << 31;
   std::size_t const bytes_32 = std::size_t{1} << 30;  // floats
   std::vector<Mistake> list;
-  // Mini-apps whose elements are independent.
-  for (auto const& [app, field] : std::vector<std::pair<std::string, std::string>>{{"map", "out"},
-                                                                                   {"map_2d", "out"},
-                                                                                   {"map_3d", "out"},
-                                                                                   {"zip", "out"},
-                                                                                   {"random", "out"},
-                                                                                   {"broadcast_add", "out"},
-                                                                                   {"bias_add", "y"},
-                                                                                   {"transpose", "out"},
-                                                                                   {"embedding", "out"},
-                                                                                   {"butterfly", "out"},
-                                                                                   {"lane_broadcast", "out"},
-                                                                                   {"finite_difference", "out"},
-                                                                                   {"moving_average", "out"},
-                                                                                   {"divide_by_mean", "out"},
-                                                                                   {"stencil_chain", "out"},
-                                                                                   {"pooling", "out"},
-                                                                                   {"conv1d", "out"},
-                                                                                   {"conv2d", "out"},
-                                                                                   {"concurrent", "out"},
-                                                                                   {"partition", "values"},
-                                                                                   {"prefix_sum", "out"},
-                                                                                   {"segmented_sum", "out"},
-                                                                                   {"sort", "keys"},
-                                                                                   {"sort_segments", "keys"}}) {
+  // Errors of the first output.
+  for (App const& of_build : all_apps()) {
+    std::string const app(of_build.info.name);
+    if (has_others_only.contains(app)) continue;
     // partition's first row writes only the elements that go left.
     std::string const row = app == "partition" ? "scan_scatter" : "";
-    list.push_back({app, "tile_not_written", tile_not_written(field), row});
-    list.push_back({app, "tile_of_the_launch_before", tile_not_written(field), row, true});
+    list.push_back({app, "tile_not_written", tile_not_written(first), row});
+    list.push_back({app, "tile_of_the_launch_before", tile_not_written(first), row, true});
     // Results that are rounded more than once: one bit off is allowed.
     if (app != "moving_average" && app != "divide_by_mean" && app != "stencil_chain") {
-      list.push_back({app, "last_element_off_by_a_bit", last_element_wrong(field), row});
-      list.push_back({app, "element_at_2_31_off_by_a_bit", element_wrong(field, elements_31), row});
-      list.push_back({app, "element_at_2_32_bytes_off_by_a_bit", element_wrong(field, bytes_32), row});
+      list.push_back({app, "last_element_off_by_a_bit", last_element_wrong(first), row});
+      list.push_back({app, "element_at_2_31_off_by_a_bit", element_wrong(first, elements_31), row});
+      list.push_back({app, "element_at_2_32_bytes_off_by_a_bit", element_wrong(first, bytes_32), row});
     }
-    list.push_back({app, "neighbours_exchanged", neighbours_exchanged(field), row});
-    list.push_back({app, "tile_twice", tile_twice(field), row});
-    list.push_back({app, "index_wraps_at_2_31", index_wraps(field, elements_31), row});
-    list.push_back({app, "bytes_wrap_at_2_32", index_wraps(field, bytes_32), row});
+    list.push_back({app, "neighbours_exchanged", neighbours_exchanged(first), row});
+    list.push_back({app, "tile_twice", tile_twice(first), row});
+    list.push_back({app, "index_wraps_at_2_31", index_wraps(first, elements_31), row});
+    list.push_back({app, "bytes_wrap_at_2_32", index_wraps(first, bytes_32), row});
   }
   list.push_back({"prefix_sum", "carry_of_a_tile_lost", carry_off(-1, tile)});
   list.push_back({"prefix_sum", "carry_of_a_tile_twice", carry_off(1, tile)});
@@ -847,6 +875,7 @@ class LateMistakes : public ::testing::TestWithParam<std::size_t> {
  protected:
   static void TearDownTestSuite() {  // while Kokkos still runs: device memory must be freed before finalize
     kept.clear();
+    known = {};
     planted = {};
   }
 };
@@ -877,8 +906,8 @@ TEST_P(LateMistakes, Fail) {
     ++tried;
     EXPECT_EQ(wrong->status, Status::failed)
         << name_of(at.app, *row) << " was checked to " << wrong->checked_relative_error << " " << wrong->reason;
-    static std::set<std::string> known_right;
-    bool const is_new = known_right.insert(name_of(at.app, *row) + std::to_string(at.parameters.size())).second;
+    static std::set<std::pair<std::string, ParameterMap>> known_right;
+    bool const is_new = known_right.insert(planted.place).second;
     if (is_new) {  // without the mistake the row must pass
       std::optional<RowReport> const right = judged(at, *row, {}, false);
       ASSERT_TRUE(right);
