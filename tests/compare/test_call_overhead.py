@@ -174,10 +174,11 @@ class CallOverhead(unittest.TestCase):
         device.name, device.streams = "cuda", [object(), stream]
         modules = {"tessera": made_tessera(clock), "torch": torch, "cuda.compute": library, "tessera.torch": None}
         modules["cuda"] = types.ModuleType("cuda")
+        callers = {name: caller for name, caller in call_overhead.CALLERS.items() if "cuda" in name}
         with (
             mock.patch.dict(sys.modules, {**modules, "cupy": None}),
             mock.patch.object(call_overhead.time, "perf_counter", lambda: clock.now),
-            mock.patch.object(call_overhead, "CALLERS", {n: f for n, f in call_overhead.CALLERS.items() if "cuda" in n}),
+            mock.patch.object(call_overhead, "CALLERS", callers),
         ):
             _, rows = call_overhead.measure(device, [64], 3, lambda text: None)
         document = {"rows": rows}
