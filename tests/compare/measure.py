@@ -40,6 +40,7 @@ CASES = {
     "attention-16384x16384": (["attention"], "2^20", ["--queries", "16384", "--verify", "sample:200"], True),
     "axis_sum-axis0": (["axis_sum"], "2^28", ["--axis", "0"], True),
     "conv2d-7x7": (["conv2d"], "2^28", ["--kernel-rows", "7", "--kernel-cols", "7"], True),
+    "random-normal": (["random"], "2^28", ["--distribution", "normal"], False),
     "layernorm-rows": (["layernorm"], "2^28", ["--hidden", "4096"], True),
     "softmax-cols": (["softmax"], "2^28", ["--axis", "cols"], True),
     "softmax-rows": (["softmax"], "2^28", ["--axis", "rows"], True),
