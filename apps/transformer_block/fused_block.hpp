@@ -7,7 +7,9 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "problem.hpp"
 
@@ -19,11 +21,30 @@
 
 namespace tessera::transformer_block {
 
-/// The launches of `fused` and `graph`. Constructed once: allocates, chooses tiles and teams. Calls only enqueue.
+/// Products and attention of `fused` and `graph`.
 template <ExecutionSpace Exec, class T>
+struct PlainProducts {
+  template <class Form>
+  using Product = kernels::Gemm<Exec, T, Form>;
+  using Attention = kernels::MultiHeadAttention<Exec, T>;
+
+  template <class P>
+  [[nodiscard]] static P make(Exec const& exec, std::size_t m, std::size_t n, std::size_t k, std::int64_t team,
+                              std::string label) {
+    return P(exec, m, n, k, P::team_if_open(team), std::move(label));
+  }
+  template <class P>
+  [[nodiscard]] static double rounding_steps(P const& product) {
+    return product.rounding_steps();
+  }
+};
+
+/// The launches of `fused`, `graph` and, with other products, of bf16_block.hpp. Constructed once: allocates, chooses
+/// tiles and teams. Calls only enqueue.
+template <ExecutionSpace Exec, class T, class Products = PlainProducts<Exec, T>>
 class FusedBlock {
   template <class Load, class Store>
-  using Product = kernels::Gemm<Exec, T, kernels::ProductForm<false, true, Load, Store>>;
+  using Product = typename Products::template Product<kernels::ProductForm<false, true, Load, Store>>;
   using Projection = Product<kernels::NormaliseOnLoad<T>, kernels::SumAndBias<T>>;
   using Up = Product<kernels::NormaliseOnLoad<T>, kernels::GeluOfSumAndBias<T>>;
   using Residual = Product<kernels::AsStored, kernels::SumBiasAndResidual<T>>;
@@ -45,9 +66,9 @@ class FusedBlock {
         attended_(unset(label + "::attended"), in.rows(), in.d_model()),
         a_(unset(label + "::a"), in.rows(), in.d_model()),
         hidden_(unset(label + "::hidden"), in.rows(), in.d_ff()),
-        steps_(longest_stage(
-            in, {statistics_.rounding_steps() + 2, projection_.rounding_steps() + 1, attend_.rounding_steps(),
-                 out_.rounding_steps() + 2, up_.rounding_steps() + 1, down_.rounding_steps() + 2})) {}
+        steps_(longest_stage(in, {statistics_.rounding_steps() + 2, Products::rounding_steps(projection_) + 1,
+                                  attend_.rounding_steps(), Products::rounding_steps(out_) + 2,
+                                  Products::rounding_steps(up_) + 1, Products::rounding_steps(down_) + 2})) {}
 
   void operator()(Exec const& exec, InputOn<TransformerBlock, Exec, T> const& in,
                   OutputOn<TransformerBlock, Exec, T> const& out) const {
@@ -80,12 +101,12 @@ class FusedBlock {
   template <class P>
   static P product(Exec const& exec, InputOn<TransformerBlock, Exec, T> const& in, std::size_t n, std::size_t k,
                    std::string const& step) {
-    return P(exec, in.rows(), n, k, P::team_if_open(in.parameters.team), step);
+    return Products::template make<P>(exec, in.rows(), n, k, in.parameters.team, step);
   }
 
   kernels::LayerNorm<Exec, T> statistics_;
   Projection projection_;
-  kernels::MultiHeadAttention<Exec, T> attend_;
+  typename Products::Attention attend_;
   Residual out_;
   Up up_;
   Residual down_;

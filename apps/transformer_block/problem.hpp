@@ -70,7 +70,7 @@ struct TransformerBlock : TransformerBlockProblem {
   }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::whole}; }
 
-  static constexpr int reference_doubles = 3;  ///< a value and two scales
+  static constexpr int reference_doubles = 5;  ///< a value, two scales, two bounds for bfloat16
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 

@@ -42,6 +42,24 @@
 ///
 /// The estimate counts only if all values of a row's stages and all weights are below 2^40, so that nothing overflows.
 ///
+/// Rows that round the factors of their products to bfloat16 have bounds of their own. The oracle computes the block
+/// once more, in double, with each factor rounded to 8 bits: rows of layernorm, q, k, v, the weights of keys, their
+/// means, hidden units and all matrices. No linearisation and no independence enters: an error that all keys or all
+/// outputs share is shared here, too. A row of y then changes by e_h. A variant's own changes differ from these,
+/// because a factor that is near the middle of two numbers may be rounded the other way, and a weight is rounded
+/// relative to another maximum; but they come from as many roundings of the same sizes. With rms(e) over a row of d
+/// elements, or 2^-9 rms(y) if that is more, the bound is
+///
+///     A max(8 (1 + 8 / sqrt(d)) rms(e), 2 max|e|).
+///
+/// Eight standard deviations are as for other rows. An element's own variance is a sum over at least d squares: it
+/// exceeds the row's mean, and the estimate is below it, by a part of the order of 1 / sqrt(d). The maximum is for data
+/// of files, of which only some columns may have errors at all. A = 1 / (1 - 8 r) covers errors that grow faster than
+/// their cause: r is the largest change of a score or, if larger, of rms(change of a row) / sigma in the second
+/// layernorm. A score that is off by D changes a weight by e^D - 1 <= D / (1 - D) for D < 1. Above r = 1/16 the row is
+/// not checked: with factors of 8 bits, large scores leave no result known. For gelu, a change above 1/16 counts 1.13
+/// times.
+///
 /// An element is not checked (scale infinity) if a value of its row, or of a row that it sees, is not finite, may
 /// exceed the range, or has an error so large (G E > 1/2, G rms(D) > sigma / 10) that the lines above do not hold.
 ///
@@ -49,6 +67,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -83,6 +102,19 @@ double root_mean_square(double const* values, std::size_t count) {
 constexpr int probes = 4;
 constexpr double small = 0x1p-26;  // u sqrt(s) in the probes: their changes are linear
 
+// Rounds to 8 significant bits, to nearest and ties to even. A compiler that contracts products would spoil Veltkamp's
+// splitting.
+double to_bfloat16(double x) {
+  constexpr int dropped = 53 - 8;
+  auto const bits = std::bit_cast<std::uint64_t>(x);
+  std::uint64_t const rounded = bits + (std::uint64_t{1} << (dropped - 1)) - 1 + (bits >> dropped & 1);
+  return std::bit_cast<double>(rounded >> dropped << dropped);
+}
+std::vector<double> to_bfloat16(std::vector<double> values) {
+  for (double& value : values) value = to_bfloat16(value);
+  return values;
+}
+
 // Signs of the errors in the probes.
 class Signs {
  public:
@@ -99,40 +131,49 @@ class Signs {
   std::uint64_t bits_;
 };
 
-// Rows of a stage: values, their scales S, and the values of the probes. `index`: of a row in x, for the signs.
-struct Rows {
+// Rows of a stage: values, their scales S, the values of the probes, and those with factors of bfloat16. `index`: of a
+// row in x, for the signs.
+template <bool has_short>
+struct RowsOf {
   std::size_t count = 0;
   std::size_t cols = 0;
   std::vector<double> value;
   std::vector<double> scale;
   std::array<std::vector<double>, probes> probe;
+  std::vector<double> short_value;  // with factors of bfloat16
   std::vector<std::size_t> index;
   std::vector<char> tame;  // whether all values so far are below 2^40, so that no product or square leaves the range
+  std::vector<double> change;  // r in the comment above: the largest relative change by factors of bfloat16 so far
 
-  Rows(std::vector<std::size_t> rows, std::size_t of_row)
+  RowsOf(std::vector<std::size_t> rows, std::size_t of_row)
       : count(rows.size()),
         cols(of_row),
         value(count * of_row),
         scale(count * of_row),
+        short_value(has_short ? count * of_row : 0),
         index(std::move(rows)),
-        tame(count, 1) {
+        tame(count, 1),
+        change(count) {
     for (auto& values : probe) values.resize(count * of_row);
   }
 
-  // Notes whether the row, and those before it in the computation, are tame.
-  void note(std::size_t r, bool before) {
+  // Notes whether the row, and those before it in the computation, are tame, and the largest change before it.
+  void note(std::size_t r, bool before, double change_before) {
     bool all = before;
     for (std::size_t i = r * cols; i < (r + 1) * cols; ++i) all = all && std::abs(value[i]) < 0x1p40;
     tame[r] = all ? 1 : 0;
+    change[r] = std::max(change[r], change_before);
   }
 };
 
 // A layer's weights, transposed to [k, n].
+template <bool has_short>
 struct Layer {
   Signs::Stage stage;
   std::size_t k;
   std::size_t n;
   verify::Factor w;
+  std::vector<float> short_w;  // rounded to bfloat16
   std::vector<double> bias;
   double root;  // of the weights' mean square
   bool tame = true;
@@ -141,12 +182,14 @@ struct Layer {
   Layer(Signs::Stage of, Matrix const& weights, Vector const& b)
       : stage(of), k(weights.extent(1)), n(weights.extent(0)), bias(n) {
     w.resize(k * n, false);
+    short_w.resize(has_short ? k * n : 0);
     for_blocks(n, 16, [&](std::size_t, std::size_t begin, std::size_t end) {
       for (std::size_t o = begin; o < end; ++o) {
         bias[o] = static_cast<double>(b(o));
         for (std::size_t h = 0; h < k; ++h) {
           auto const value = static_cast<double>(weights(o, h));
           w.set(h * n + o, value, verify::magnitude_of(value));
+          if constexpr (has_short) short_w[h * n + o] = static_cast<float>(to_bfloat16(value));
         }
       }
     });
@@ -154,8 +197,9 @@ struct Layer {
     for (double const weight : w.value) tame = tame && std::abs(weight) < 0x1p40;
   }
 
-  // Multiplies the rows of a probe.
-  void multiply(std::vector<double> const& a, std::size_t rows, std::vector<double>& c) const {
+  // Multiplies rows of a by these weights.
+  template <class Weights>
+  void multiply(std::vector<double> const& a, Weights const& weights, std::size_t rows, std::vector<double>& c) const {
     constexpr std::size_t depth = 64;  // this many rows of w stay in the cache
     constexpr std::size_t width = 256;
     for_blocks(rows, 16, [&](std::size_t, std::size_t begin, std::size_t end) {
@@ -166,7 +210,7 @@ struct Layer {
           for (std::size_t r = begin; r < end; ++r) {
             double* const to = &c[r * n + first];
             for (std::size_t h = h0; h < std::min(k, h0 + depth); ++h)
-              add(a[r * k + h], &w.value[h * n + first], count, to);
+              add(a[r * k + h], &weights[h * n + first], count, to);
           }
         }
       }
@@ -174,7 +218,8 @@ struct Layer {
   }
 
  private:
-  static void add(double a, double const* __restrict__ b, std::size_t count, double* __restrict__ sum) {
+  template <class Weight>
+  static void add(double a, Weight const* __restrict__ b, std::size_t count, double* __restrict__ sum) {
     for (std::size_t j = 0; j < count; ++j) sum[j] += a * b[j];
   }
 };
@@ -184,6 +229,8 @@ class Oracle {
  public:
   using W = Wide<T>;
   using Input = InputOnHost<TransformerBlock, T>;
+  static constexpr bool has_short = std::is_same_v<T, float>;  // rows with factors of bfloat16 take floats
+  using Rows = RowsOf<has_short>;
 
   explicit Oracle(Input const& input)
       : in_(input),
@@ -229,6 +276,7 @@ class Oracle {
         out.scale[to] = std::min(always, 8 * estimate);
         out.random_scale[to] = estimate;
       }
+      if constexpr (has_short) bound_short(y, out, at + begin * d_);
     });
   }
 
@@ -241,8 +289,10 @@ class Oracle {
     std::vector<double> value;
     std::vector<double> scale;
     std::array<std::vector<double>, probes> probe;
+    std::vector<double> short_value;  // rounded to bfloat16
 
     explicit Turned(Rows const& rows) {
+      if constexpr (has_short) turn(rows, to_bfloat16(rows.short_value), short_value);
       turn(rows, rows.value, value);
       turn(rows, rows.scale, scale);
       for (int p = 0; p < probes; ++p) turn(rows, rows.probe[p], probe[p]);
@@ -281,7 +331,8 @@ class Oracle {
       }
     }
     rows.probe.fill(rows.value);
-    for (std::size_t r = 0; r < rows.count; ++r) rows.note(r, true);
+    if constexpr (has_short) rows.short_value = rows.value;
+    for (std::size_t r = 0; r < rows.count; ++r) rows.note(r, true, 0);
     return rows;
   }
 
@@ -298,6 +349,26 @@ class Oracle {
       changes[r] = 2 * std::sqrt(changes[r]);
     }
     return changes;
+  }
+
+  // The bounds of rows with factors of bfloat16.
+  void bound_short(Rows const& y, ExpectedField& out, std::size_t at) const {
+    for (std::size_t r = 0; r < y.count; ++r) {
+      double const* const value = &y.value[r * d_];
+      std::vector<double> changes(d_);
+      double most = 0;
+      for (std::size_t h = 0; h < d_; ++h) {
+        changes[h] = y.short_value[r * d_ + h] - value[h];
+        most = std::max(most, std::abs(changes[h]));
+      }
+      double const rms = std::max(root_mean_square(changes.data(), d_), 0x1p-9 * root_mean_square(value, d_));
+      double const bound = std::max(8 * (1 + 8 / std::sqrt(static_cast<double>(d_))) * rms, 2 * most);
+      bool const known = y.tame[r] != 0 && y.change[r] <= 1. / 16 && std::isfinite(bound);
+      for (std::size_t i = at + r * d_; i < at + (r + 1) * d_; ++i) {
+        out.bfloat16_scale[i] = out.random_scale[i];
+        out.bfloat16_offset[i] = known ? bound / (1 - 8 * y.change[r]) : infinity;
+      }
+    }
   }
 
   // The rows' layernorm.
@@ -363,7 +434,8 @@ class Oracle {
       result.value[r * d_ + h] = static_cast<double>(static_cast<W>(gamma(h)) * xhat + static_cast<W>(beta(h)));
       result.scale[r * d_ + h] = known ? own + std::abs(of_gamma) * moved : infinity;
     }
-    result.note(r, rows.tame[r] != 0);
+    result.note(r, rows.tame[r] != 0, rows.change[r]);
+    if constexpr (has_short) normalise_short(rows, r, sigma, gamma, beta, result);
     Signs const of_mean(Signs::mean, rows.index[r] * 2 + (gamma.data() == in_.gamma2.data()));
     Signs const of_deviation(Signs::deviation, rows.index[r] * 2 + (gamma.data() == in_.gamma2.data()));
     for (int p = 0; p < probes; ++p) {
@@ -385,8 +457,29 @@ class Oracle {
     }
   }
 
+  template <class Vector>
+  void normalise_short(Rows const& rows, std::size_t r, double sigma, Vector const& gamma, Vector const& beta,
+                       Rows& result) const {
+    double const* const x = &rows.short_value[r * d_];
+    double mean = 0;
+    double squares = 0;
+    std::vector<double> changes(d_);
+    for (std::size_t h = 0; h < d_; ++h) {
+      mean += (x[h] - x[0]) / static_cast<double>(d_);
+      changes[h] = x[h] - rows.value[r * d_ + h];
+    }
+    mean += x[0];
+    for (std::size_t h = 0; h < d_; ++h) squares += (x[h] - mean) * (x[h] - mean);
+    double const inverse = 1 / std::sqrt(squares / static_cast<double>(d_) + static_cast<double>(in_.parameters.eps));
+    for (std::size_t h = 0; h < d_; ++h) {
+      result.short_value[r * d_ + h] =
+          static_cast<double>(gamma(h)) * ((x[h] - mean) * inverse) + static_cast<double>(beta(h));
+    }
+    result.change[r] = std::max(result.change[r], root_mean_square(changes.data(), d_) / sigma);
+  }
+
   // The rows through a layer.
-  [[nodiscard]] Rows multiply(Rows const& rows, Layer const& layer) const {
+  [[nodiscard]] Rows multiply(Rows const& rows, Layer<has_short> const& layer) const {
     Rows result(rows.index, layer.n);
     verify::Factor a;
     a.resize(rows.count * layer.k, false);
@@ -395,7 +488,10 @@ class Oracle {
     }
     verify::ProductSums sums(rows.count, layer.n, twice, true);
     sums.add(a, layer.w, layer.k);
-    for (int p = 0; p < probes; ++p) layer.multiply(rows.probe[p], rows.count, result.probe[p]);
+    for (int p = 0; p < probes; ++p) layer.multiply(rows.probe[p], layer.w.value, rows.count, result.probe[p]);
+    if constexpr (has_short) {
+      layer.multiply(to_bfloat16(rows.short_value), layer.short_w, rows.count, result.short_value);
+    }
     for (std::size_t r = 0; r < rows.count; ++r) {
       double const root = root_mean_square(&rows.value[r * layer.k], layer.k) * std::sqrt(static_cast<double>(layer.k));
       for (std::size_t o = 0; o < layer.n; ++o) {
@@ -407,7 +503,7 @@ class Oracle {
         Signs const signs(layer.stage, rows.index[r] * layer.n + o);
         for (int p = 0; p < probes; ++p) result.probe[p][i] += signs(p, layer.root * root + bias / 8);
       }
-      result.note(r, rows.tame[r] != 0 && layer.tame);
+      result.note(r, rows.tame[r] != 0 && layer.tame, rows.change[r]);
     }
     return result;
   }
@@ -420,6 +516,7 @@ class Oracle {
     auto const scale = static_cast<W>(in_.score_scale());
     auto const size = static_cast<double>(scale);
     std::vector<W> weight(end);
+    std::vector<W> score;
     std::vector<double> error(end);
     std::vector<W> sum(dim_);
     std::vector<double> moved(dim_);
@@ -446,6 +543,7 @@ class Oracle {
         weight[j] *= scale;
         most = std::max(most, weight[j]);
       }
+      if constexpr (has_short) score = weight;
       W total = 0;
       for (std::size_t j = 0; j < end; ++j) {
         W const below = weight[j] - most;
@@ -481,10 +579,39 @@ class Oracle {
         mean.scale[i] = rest >= 0.5 ? (moved[c] + added[c]) / rest + std::abs(mean.value[i]) : infinity;
       }
       for (int p = 0; p < probes; ++p) attend_probe(p, queries, r, head, end, turned, values, mean);
+      if constexpr (has_short) attend_short(queries, r, head, score, turned, values, mean);
     }
     bool tame = queries.tame[r] != 0;
     for (std::size_t j = 0; j < end; ++j) tame = tame && keys.tame[j] != 0 && values.tame[j] != 0;
-    mean.note(r, tame);
+    mean.note(r, tame, queries.change[r]);
+  }
+
+  // The same for a head with factors of bfloat16. `score`: the exact ones.
+  void attend_short(Rows const& queries, std::size_t r, std::size_t head, std::vector<W> const& score,
+                    Turned const& turned, Rows const& values, Rows& mean) const {
+    std::size_t const n = values.count;
+    std::size_t const first = head * dim_;
+    std::vector<double> weight(score.size());
+    for (std::size_t c = first; c < first + dim_; ++c) {
+      double const q = to_bfloat16(queries.short_value[r * d_ + c]);
+      double const* const k = &turned.short_value[c * n];
+      for (std::size_t j = 0; j < weight.size(); ++j) weight[j] += q * k[j];
+    }
+    double most = -infinity;
+    for (std::size_t j = 0; j < weight.size(); ++j) {
+      weight[j] *= in_.score_scale();
+      most = std::max(most, weight[j]);
+      mean.change[r] = std::max(mean.change[r], std::abs(weight[j] - static_cast<double>(score[j])));
+    }
+    double total = 0;
+    std::vector<double> sum(dim_);
+    for (std::size_t j = 0; j < weight.size(); ++j) {
+      weight[j] = to_bfloat16(std::exp(weight[j] - most));
+      total += weight[j];
+      double const* const v = &values.short_value[j * d_ + first];
+      for (std::size_t c = 0; c < dim_; ++c) sum[c] += weight[j] * to_bfloat16(v[c]);
+    }
+    for (std::size_t c = 0; c < dim_; ++c) mean.short_value[r * d_ + first + c] = sum[c] / total;
   }
 
   // The same for a probe of a head.
@@ -541,6 +668,10 @@ class Oracle {
       rows.scale[i] = 1.13 * rows.scale[i] + magnitude;
       Signs const signs(Signs::unit, rows.index[i / rows.cols] * rows.cols + i % rows.cols);
       for (int p = 0; p < probes; ++p) rows.probe[p][i] = of(rows.probe[p][i]) + signs(p, magnitude / 2);
+      if constexpr (has_short) {
+        double const change = rows.short_value[i] - static_cast<double>(h);
+        rows.short_value[i] = std::abs(change) <= 1. / 16 ? of(rows.short_value[i]) : rows.value[i] + 1.13 * change;
+      }
     }
   }
 
@@ -552,8 +683,11 @@ class Oracle {
       result.scale[i] = a.scale[i] + b.scale[i] + magnitude;
       Signs const signs(stage, a.index[i / a.cols] * a.cols + i % a.cols);
       for (int p = 0; p < probes; ++p) result.probe[p][i] = a.probe[p][i] + b.probe[p][i] + signs(p, magnitude / 8);
+      if constexpr (has_short) result.short_value[i] = a.short_value[i] + b.short_value[i];
     }
-    for (std::size_t r = 0; r < a.count; ++r) result.note(r, a.tame[r] != 0 && b.tame[r] != 0);
+    for (std::size_t r = 0; r < a.count; ++r) {
+      result.note(r, a.tame[r] != 0 && b.tame[r] != 0, std::max(a.change[r], b.change[r]));
+    }
     return result;
   }
 
@@ -562,12 +696,12 @@ class Oracle {
   std::size_t tokens_;
   std::size_t dim_;
   double growth_;
-  Layer q_;
-  Layer k_;
-  Layer v_;
-  Layer o_;
-  Layer up_;
-  Layer down_;
+  Layer<has_short> q_;
+  Layer<has_short> k_;
+  Layer<has_short> v_;
+  Layer<has_short> o_;
+  Layer<has_short> up_;
+  Layer<has_short> down_;
 };
 
 }  // namespace
@@ -578,6 +712,7 @@ ExpectedField TransformerBlock::reference_of_rows(Input<T, Kokkos::HostSpace> co
   std::size_t const d = input.d_model();
   ExpectedField y = zero_field("y", {rows.size(), d}, true);
   y.random_scale = y.scale;
+  if (Oracle<T>::has_short) y.bfloat16_scale = y.bfloat16_offset = y.scale;
   if (rows.empty()) return y;
   Oracle<T> const oracle(input);
   std::size_t const tokens = input.tokens();

@@ -8,14 +8,13 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <string>
 
 #include "block_memory.hpp"
+#include "magnitudes.hpp"
 
 #include <tessera/core/types.hpp>
-#include <tessera/kernels/largest_magnitude.hpp>
 #include <tessera/kernels/layer_norm.hpp>
 #include <tessera/kernels/multi_head_attention.hpp>
 #include <tessera/kernels/product_form.hpp>
@@ -31,52 +30,6 @@ struct Tf32Products {
   static constexpr bool transpose = false;  ///< whether they take the weights as they are
   template <class Store>
   using With = kernels::Tf32Gemm<Exec, 2, kernels::ProductForm<false, false, kernels::AsStored, Store>>;
-};
-
-/// Bounds of the magnitudes that enter the products.
-template <ExecutionSpace Exec>
-class BlockMagnitudes {
- public:
-  /// Throws Skip if a factor may exceed 2^100: it may round to infinity, and its second term would be NaN. Waits.
-  BlockMagnitudes(Exec const& exec, InputOn<TransformerBlock, Exec, float> const& in)
-      : d_(static_cast<double>(in.d_model())),
-        d_ff_(static_cast<double>(in.d_ff())),
-        dim_(static_cast<double>(in.d_head())),
-        scale_(in.score_scale()),
-        eps_(in.parameters.eps) {
-    auto const most = [&](auto const&... fields) {
-      return std::max({static_cast<double>(kernels::largest_magnitude(exec, fields))...});
-    };
-    projection_ = most(in.wq, in.wk, in.wv);
-    out_ = most(in.wo);
-    up_ = most(in.w1);
-    down_ = most(in.w2);
-    gamma2_ = most(in.gamma2);
-    double const row = std::sqrt(d_);  // of the largest xhat
-    ln_ = std::max(most(in.gamma1) * row + most(in.beta1), gamma2_ * row + most(in.beta2));
-    projected_ = d_ * projection_ * ln_ + most(in.bq, in.bk, in.bv);
-    hidden_ = d_ * up_ * ln_ + most(in.b1);
-    if (!(std::max({projection_, out_, up_, down_, ln_, projected_, hidden_}) <= 0x1p100)) {
-      throw Skip("factors that may exceed 2^100 (they may round to infinity)");
-    }
-  }
-
-  /// Returns the error of y by the underflow of terms in all products, each amplified by the stages behind it.
-  [[nodiscard]] double lost_by_underflow() const {
-    auto const lost = [&](double k, double a, double w) {
-      return kernels::lost_by_underflow_of_tf32(static_cast<std::size_t>(k), a, w);
-    };
-    double const hidden = 1.13 * d_ff_ * down_;  // by gelu and the last product
-    double const a = 1 + gamma2_ * (2 + std::sqrt(d_)) / std::sqrt(eps_) * d_ * up_ * hidden;  // and the layernorm
-    double const mean = d_ * out_ * a;
-    double const scores = 8 * scale_ * dim_ * projected_ * projected_ * mean;  // a weight moves by twice the score
-    return lost(d_, ln_, projection_) * (mean + scores) + lost(d_, projected_, out_) * a + lost(d_, ln_, up_) * hidden +
-           lost(d_ff_, hidden_, down_);
-  }
-
- private:
-  double d_, d_ff_, dim_, scale_, eps_;
-  double projection_ = 0, out_ = 0, up_ = 0, down_ = 0, gamma2_ = 0, ln_ = 0, projected_ = 0, hidden_ = 0;
 };
 
 /// Throws Skip as BlockMagnitudes and the products do.
@@ -103,7 +56,7 @@ class Tf32Block : BlockMemory<Exec, float> {
         flat_(exec, in.d_model(), in.d_ff(), in.parameters.team, label + "::transpose"),
         transposed_(unset(label + "::transposed"),
                     Products::transpose ? 0 : std::max(in.d_model() * in.d_model(), in.d_model() * in.d_ff())),
-        lost_(BlockMagnitudes<Exec>(exec, in).lost_by_underflow()),
+        lost_(BlockMagnitudes<Exec>(exec, in, 100).lost_by_underflow(kernels::lost_by_underflow_of_tf32)),
         steps_(longest_stage(
             in, {layer_norm_.rounding_steps() + 2, attend_.rounding_steps(), projection_.rounding_steps() + 1,
                  out_.rounding_steps() + 2, up_.rounding_steps() + 1, down_.rounding_steps() + 2})) {}

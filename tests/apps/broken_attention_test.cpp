@@ -447,7 +447,7 @@ struct OnEmulatedUnits {
       if (given == Given::swapped_values) std::swap_ranges(v.begin(), v.begin() + dim, v.begin() + dim);
       std::size_t const tiles = tiles_of(key_count, Tile::keys);
       std::size_t const teams = tiles_of(in.q.extent(0), Tile::queries);
-      std::size_t const query_packs = teams * Tile::packs_of_queries;
+      std::size_t const query_packs = tiles_of(in.q.extent(0), Tile::edge) * Tile::packs_of_strip;
       std::size_t const packs = query_packs + tiles * Tile::packs_of_tile;
       test::GuardedArray<kernels::detail::BlockPack> of_packs(packs);
       kernels::detail::BlockPack* const packed = of_packs.last(packs);
@@ -457,8 +457,7 @@ struct OnEmulatedUnits {
                                                       Matrix{v.data(), key_count, dim},
                                                       sign,
                                                       query_packs,
-                                                      packed,
-                                                      packed + query_packs};
+                                                      packed};
       for (std::size_t i = 0; i < packs; ++i) pack(i);
       if (given == Given::lost_tile) key_count -= Tile::keys;
       if (given == Given::zeros_as_keys) key_count = tiles * Tile::keys;

@@ -1,19 +1,24 @@
 // Wrong transformer blocks must be caught: by the bound that always holds, and at a user's size by the one for random
 // data.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "broken_rows.hpp"
 
+#include "../../apps/transformer_block/bf16_block.hpp"
 #include "../../apps/transformer_block/block_memory.hpp"
 #include "../../apps/transformer_block/problem.hpp"
 #include "../../apps/transformer_block/tf32_block.hpp"
 
+#include <tessera/core/half.hpp>
+#include <tessera/core/random.hpp>
 #include <tessera/kernels/product_form.hpp>
 
 namespace tessera::transformer_block {
@@ -30,7 +35,18 @@ struct Mistake {
   bool normalised_again = true;
   bool across_sequences = false;  // a query sees the keys of the sequence before
   bool last_unit = true;          // of the MLP
+  int lost_key = -1;              // a key that no other token sees
+  bool in_bf16 = false;           // right in itself: factors rounded to bfloat16
 };
+
+// Returns a factor of a product.
+template <class T>
+KOKKOS_FUNCTION T factor(T x, bool in_bf16) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (in_bf16) return static_cast<float>(BFloat16(x));
+  }
+  return x;
+}
 
 template <class T>
 struct Normalise {
@@ -64,9 +80,10 @@ struct Multiply {
   std::size_t n, k;
   bool gelu;
   bool by_tanh;
+  bool in_bf16;
   KOKKOS_FUNCTION void operator()(std::size_t i) const {
     T sum = 0;
-    for (std::size_t h = 0; h < k; ++h) sum += a[i / n * k + h] * w[i % n * k + h];
+    for (std::size_t h = 0; h < k; ++h) sum += factor(a[i / n * k + h], in_bf16) * factor(w[i % n * k + h], in_bf16);
     sum += bias[i % n];
     if (gelu && by_tanh) {
       sum = T(0.5) * sum * (1 + Kokkos::tanh(T(0.7978845608028654) * (sum + T(0.044715) * sum * sum * sum)));
@@ -99,20 +116,28 @@ struct Attend {
     std::size_t const of_q = (mistake.swapped_heads && of.heads > 1 && head < 2 ? 1 - head : head) * of.dim;
     std::size_t const col = head * of.dim;
     T most = 0;
+    bool const in_bf16 = mistake.in_bf16;
     for (int pass = 0; pass < 2; ++pass) {
       T total = 0;
       for (std::size_t c = 0; pass > 0 && c < of.dim; ++c) mean[row * d + col + c] = 0;
       for (std::size_t key = first; key < end; ++key) {
+        if (mistake.lost_key >= 0 && key != row && key == sequence + static_cast<std::size_t>(mistake.lost_key))
+          continue;
         T score = 0;
-        for (std::size_t c = 0; c < of.dim; ++c) score += q[row * d + of_q + c] * k[key * d + col + c];
+        for (std::size_t c = 0; c < of.dim; ++c) {
+          score += factor(q[row * d + of_q + c], in_bf16) * factor(k[key * d + col + c], in_bf16);
+        }
         if (mistake.scaled) score *= scale;
         if (pass == 0) {
-          if (key == first || score > most) most = score;
+          if (total == 0 || score > most) most = score;
+          total = 1;
           continue;
         }
-        T const weight = Kokkos::exp(score - most);
+        T const weight = factor(Kokkos::exp(score - most), in_bf16);
         total += weight;
-        for (std::size_t c = 0; c < of.dim; ++c) mean[row * d + col + c] += weight * v[key * d + col + c];
+        for (std::size_t c = 0; c < of.dim; ++c) {
+          mean[row * d + col + c] += weight * factor(v[key * d + col + c], in_bf16);
+        }
       }
       for (std::size_t c = 0; pass > 0 && c < of.dim; ++c) mean[row * d + col + c] /= total;
     }
@@ -143,8 +168,8 @@ struct Broken {
                            kernel);
     };
     auto const layer = [&](T const* a, auto const& w, auto const& bias, T const* residual, T* c, bool gelu = false) {
-      run(in.rows() * w.extent(0),
-          Multiply<T>{a, w.data(), bias.data(), residual, c, w.extent(0), w.extent(1), gelu, mistake.tanh});
+      run(in.rows() * w.extent(0), Multiply<T>{a, w.data(), bias.data(), residual, c, w.extent(0), w.extent(1), gelu,
+                                               mistake.tanh, mistake.in_bf16});
     };
     T const* const x = in.x.data();
     run(in.rows(), Normalise<T>{x, in.gamma1.data(), in.beta1.data(), at.ln.data(), d, eps, false});
@@ -229,6 +254,129 @@ TEST(TransformerBlock, OnMatrixUnits) {
   testing::expect_right<TransformerBlock>(OnUnits{}, small_size, small, 2);
   testing::expect_right<TransformerBlock>(OnUnits{}, wide_size, wide, 2);
   testing::expect_right<TransformerBlock>(OnUnits{}, 1, {}, 2);
+}
+
+// The launches of tensor_bf16, on hosts with emulated matrix units. TensorHeads has its own test.
+template <ExecutionSpace Exec>
+struct OnHosts : Bf16Products<Exec> {
+  using Attention = kernels::MultiHeadAttention<Exec, float>;
+};
+struct InBf16 {
+  static constexpr VariantInfo info{.name = "in_bf16", .summary = "a block with factors of bfloat16"};
+  template <ExecutionSpace Exec, std::same_as<float> T>
+  using Plan = Bf16Block<Exec, OnHosts<Exec>>;
+};
+TEST(TransformerBlock, InBf16) {
+  testing::expect_right<TransformerBlock>(InBf16{}, small_size, small, 2);
+  testing::expect_right<TransformerBlock>(InBf16{}, wide_size, wide, 2);
+  testing::expect_right<TransformerBlock>(InBf16{}, 1, {}, 2);
+}
+
+// The driver's verdicts on rows with factors of bfloat16, on generated floats with a user's default options.
+struct Short : Broken {
+  [[nodiscard]] ReducedPrecision reduced_precision() const { return {.bfloat16_factors = true}; }
+};
+class Judge {
+ public:
+  Judge(std::size_t size, ParameterMap const& given)
+      : app_(all_apps().front()),
+        case_(app_.generate_data(DType::float32, size, 42, app_.data.front(), testing::with_defaults(app_, given))) {
+    oracle_.reference = case_->reference_by_parts();
+  }
+
+  [[nodiscard]] Status status_of(Mistake const& mistake) const {
+    Mistake in_bf16 = mistake;
+    in_bf16.in_bf16 = true;
+    for (Row const& row : testing::rows_of<TransformerBlock>(Short{{in_bf16}}).rows) {
+      if (row.dtype != DType::float32 || !testing::is_wanted(row)) continue;
+      Verified verified;
+      auto const report = tessera::run_row(
+          row, *case_, oracle_, {.warmup = 0, .samples = 1, .min_time = 0}, RowReport{}, [] { return false; }, {},
+          verified);
+      return report ? report->status : Status::failed;
+    }
+    return Status::skipped;
+  }
+
+ private:
+  App app_;
+  std::unique_ptr<Case> case_;
+  Oracle oracle_;
+};
+bool has_floats() { return std::ranges::count(testing::dtypes_of_this_build(), DType::float32) > 0; }
+
+// Right rows pass, and are not weak. A wide row's bound is near what a lost tile of 256 of 4096 hidden units changes.
+TEST(BrokenTransformerBlock, InBf16) {
+  if (!has_floats()) GTEST_SKIP() << "no float in this build";
+  struct {
+    std::int64_t d_model;
+    std::size_t size;
+  } const cases[] = {{64, 1 << 17}, {256, 1 << 19}, {1024, 1 << 22}};
+  for (auto const& [d_model, size] : cases) {
+    Judge const judge(size, {{"d-model", d_model}});
+    EXPECT_EQ(judge.status_of({}), Status::passed) << d_model;
+    EXPECT_EQ(judge.status_of({.swapped_heads = true}), d_model > 64 ? Status::failed : Status::passed) << d_model;
+    EXPECT_EQ(judge.status_of({.lost_key = 1}), Status::failed) << d_model;
+    if (d_model == 1024) continue;  // the others take time
+    EXPECT_EQ(judge.status_of({.mask = -1}), Status::failed) << d_model;
+    EXPECT_EQ(judge.status_of({.mask = 1}), Status::failed) << d_model;
+    EXPECT_EQ(judge.status_of({.first_residual = false}), Status::failed) << d_model;
+    EXPECT_EQ(judge.status_of({.second_residual = false}), Status::failed) << d_model;
+    EXPECT_EQ(judge.status_of({.scaled = false}), Status::failed) << d_model;
+  }
+  Judge const short_ones(40 * 2 * 24 * 24,
+                         {{"batch", Int{40}}, {"tokens", Int{2}}, {"d-model", Int{24}}, {"heads", Int{3}}});
+  EXPECT_EQ(short_ones.status_of({}), Status::passed);
+  EXPECT_EQ(short_ones.status_of({.across_sequences = true}), Status::failed);
+}
+
+// A block whose scores are `factor` times as large: data of a file.
+class LargeScores final : public FieldSource {
+ public:
+  explicit LargeScores(double factor) : factor_(factor) {}
+  [[nodiscard]] Shape shape(FieldSpec const& spec) const override { return shapes_[at(spec)]; }
+  void read(FieldSpec const& spec, void* destination) const override {
+    auto* const to = static_cast<float*>(destination);
+    std::size_t const field = at(spec);
+    for (std::size_t i = 0; i < count_of(shapes_[field]); ++i) {
+      auto const value = random_value<float>(3, field, i);
+      bool const of_scores = field == TransformerBlock::wq_ || field == TransformerBlock::wk_;
+      to[i] =
+          field == TransformerBlock::gamma1_ || field == TransformerBlock::gamma2_
+              ? 1 + value / 4
+              : value * static_cast<float>(of_scores ? std::sqrt(factor_) : 1) / (shapes_[field].size() > 1 ? 2 : 1);
+    }
+  }
+
+ private:
+  static std::size_t at(FieldSpec const& spec) {
+    auto const& names = TransformerBlock::Input<float, Kokkos::HostSpace>::names;
+    return static_cast<std::size_t>(std::ranges::find(names, spec.name) - names.begin());
+  }
+  double factor_;
+  std::vector<Shape> shapes_ = TransformerBlock::shapes(2, 40, 32, 64);
+};
+
+// Errors of large scores grow faster than the scores: their rows must not be called wrong. Very large ones cannot be
+// checked.
+TEST(BrokenTransformerBlock, InBf16WithLargeScores) {
+  if (!has_floats()) GTEST_SKIP() << "no float in this build";
+  App const app = all_apps().front();
+  double checked_of_first = 0;
+  for (double const factor : {0.1, 1.0, 4.0, 64.0, 4096.0}) {
+    auto const problem_case =
+        app.read(DType::float32, LargeScores(factor), testing::with_defaults(app, {{"heads", Int{2}}}));
+    auto const reference = problem_case->reference();
+    auto const& offset = reference[0].bfloat16_offset;
+    auto const checked = static_cast<double>(std::ranges::count_if(offset, [](double x) { return std::isfinite(x); }));
+    if (factor == 0.1) checked_of_first = checked / static_cast<double>(offset.size());
+    if (factor == 4096) EXPECT_EQ(checked, 0);
+    for (Row const& row : testing::rows_of<TransformerBlock>(Short{{{.in_bf16 = true}}}).rows) {
+      if (row.dtype != DType::float32 || !testing::is_wanted(row)) continue;
+      EXPECT_EQ(testing::run_row(row, *problem_case, reference, 1), "") << factor;
+    }
+  }
+  EXPECT_EQ(checked_of_first, 1);
 }
 
 }  // namespace

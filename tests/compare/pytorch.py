@@ -5,8 +5,8 @@
 
 Rows: `pytorch` calls the operation; `torch_compile` calls the same function after torch.compile, for the operations
 that it turns into kernels of its own; `cublas_bf16`, `cudnn_bf16` and `flash_bf16` (CUDA) call torch.mm and
-scaled_dot_product_attention with its cuDNN and FlashAttention back ends,
-on inputs that were rounded to bfloat16 before.
+scaled_dot_product_attention, or a block that calls it, with its cuDNN and FlashAttention back ends,
+on inputs that were rounded to bfloat16 before; `compiled_bf16` is the block with cuDNN's after torch.compile.
 
 A case is taken as the report has it: shapes, dtype (float and double) and parameters. The data are random, since no
 operation here takes longer for some numbers than for others; each result is compared with that of the same operation in
@@ -154,7 +154,7 @@ def peers_of(torch, app, made, device, compiles):
         found["torch_compile"] = (compiled, None)
     if device.startswith("cuda") and app == "matmul":
         found["cublas_bf16"] = (made, torch.bfloat16)
-    if device.startswith("cuda") and app == "attention":
+    if device.startswith("cuda") and app in ("attention", "transformer_block"):
         from torch.nn.attention import SDPBackend, sdpa_kernel
 
         def attention_by(backend):
@@ -171,6 +171,18 @@ def peers_of(torch, app, made, device, compiles):
 
         found["cudnn_bf16"] = (attention_by(SDPBackend.CUDNN_ATTENTION), torch.bfloat16)
         found["flash_bf16"] = (attention_by(SDPBackend.FLASH_ATTENTION), torch.bfloat16)
+        if compiles and app in COMPILED:
+
+            def compiled_with_cudnn(fields, parameters):
+                launch = torch.compile(made(fields, parameters))
+
+                def call():
+                    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+                        return launch()
+
+                return call
+
+            found["compiled_bf16"] = (compiled_with_cudnn, torch.bfloat16)
     return found
 
 

@@ -71,6 +71,7 @@
 #include <utility>
 
 #include <tessera/collective/async_copy.hpp>
+#include <tessera/collective/divider.hpp>
 #include <tessera/collective/exponential.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/lane/matrix_unit.hpp>
@@ -110,8 +111,7 @@ struct TensorAttentionTile {
   static constexpr int lanes = threads * Unit::lanes;
   static constexpr int queries = Down * Strips * edge;
   static constexpr int keys = Across * KeyBlocks * edge;
-  static constexpr std::size_t packs_of_queries =
-      std::size_t{queries} / edge * blocks * Terms * Unit::lanes;  ///< per team
+  static constexpr std::size_t packs_of_strip = std::size_t{blocks} * Terms * Unit::lanes;  ///< of queries
   /// Packs of a tile's keys; as many packs of its values follow.
   static constexpr int packs_of_keys = Across * KeyBlocks * blocks * Terms * Unit::lanes;
   static constexpr int packs_of_tile = 2 * packs_of_keys;
@@ -171,11 +171,48 @@ struct ScoreFactor {
   }
 };
 
-/// A row-major matrix.
+/// Rows of floats, Attentions::stride elements apart.
 struct RowsOfFloats {
   float const* data;
   std::size_t rows;
   std::size_t cols;
+
+  [[nodiscard]] KOKKOS_FUNCTION RowsOfFloats from(std::size_t offset) const { return {data + offset, rows, cols}; }
+};
+
+/// Attentions that one launch computes: heads of sequences. Their packs follow each other.
+struct Attentions {
+  std::size_t heads = 1;   ///< of a sequence: neighbouring columns
+  std::size_t count = 1;   ///< heads of all sequences
+  std::size_t tokens = 0;  ///< rows of a sequence
+  bool causal = false;     ///< query i sees the keys 0 .. i of its sequence
+  std::size_t packs = 0;   ///< of one of them
+  collective::Divider divide = collective::Divider(1);
+
+  void set_packs(std::size_t of_one) {
+    packs = of_one;
+    divide = collective::Divider(of_one);
+  }
+  /// Returns which of them has that pack.
+  [[nodiscard]] KOKKOS_FUNCTION std::size_t of_pack(std::size_t pack) const { return divide(pack); }
+  /// Returns the elements from a row to the next if each head has `cols` columns.
+  [[nodiscard]] KOKKOS_FUNCTION std::size_t stride(std::size_t cols) const { return heads * cols; }
+  /// Returns the place of the first element of one of them.
+  [[nodiscard]] KOKKOS_FUNCTION std::size_t offset(std::size_t which, std::size_t cols) const {
+    return which / heads * tokens * stride(cols) + which % heads * cols;
+  }
+};
+
+/// A single attention of contiguous matrices, not causal: costs a kernel nothing.
+struct OneAttention {
+  static constexpr std::size_t count = 1;
+  static constexpr std::size_t packs = 0;
+  static constexpr bool causal = false;
+
+  static void set_packs(std::size_t) {}
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr std::size_t of_pack(std::size_t) { return 0; }
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr std::size_t stride(std::size_t cols) { return cols; }
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr std::size_t offset(std::size_t, std::size_t) { return 0; }
 };
 
 /// A lane's part of a block: eight factors, or one term of each.
@@ -188,8 +225,13 @@ KOKKOS_INLINE_FUNCTION void take_off(std::uint32_t word, float& low, float& high
 }
 
 /// Splits q, k and v into bfloat16 terms and packs them. One call per BlockPack: indices first count the packs of q,
-/// then the packs of the tiles of k and v. Rows are padded with zeros to whole teams and tiles.
-template <class Tile>
+/// then the packs of the tiles of k and v, of one head after the other. Rows are padded with zeros to whole strips and
+/// tiles.
+///
+/// If it is causal, an element of v that is infinite or NaN becomes 0, and an element of its key NaN. The weight of a
+/// later key is 0, and 0 NaN would be NaN: the value of a token must not reach queries that do not see it. Queries that
+/// do see it get NaN by its score.
+template <class Tile, class All = OneAttention>
 struct PackAttention {
   using Unit = typename Tile::Unit;
   RowsOfFloats q;
@@ -197,17 +239,20 @@ struct PackAttention {
   RowsOfFloats v;
   float sign;  ///< q is multiplied by this: -1, 0 or 1
   std::size_t query_packs;
-  BlockPack* queries;
-  BlockPack* tiles;
+  BlockPack* packed;
+  All all = {};
 
-  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+  KOKKOS_FUNCTION void operator()(std::size_t index) const {
     constexpr std::size_t lanes = Unit::lanes;
     constexpr std::size_t blocks = Tile::blocks;
+    std::size_t const which = all.of_pack(index);
+    std::size_t const offset = all.offset(which, q.cols);
+    std::size_t const i = index - which * all.packs;
     int const lane = static_cast<int>(i % lanes);
     int const term = static_cast<int>(i / lanes % Tile::terms);  // a tile's packs are whole blocks
     if (i < query_packs) {
       std::size_t const block = i / lanes / Tile::terms;
-      queries[i] = of_rows(q, block / blocks, block % blocks, lane, term, sign);
+      packed[index] = of_rows(q.from(offset), block / blocks, block % blocks, lane, term, sign);
       return;
     }
     std::size_t const at = i - query_packs;
@@ -215,8 +260,10 @@ struct PackAttention {
     constexpr std::size_t blocks_of_keys = rows * blocks;
     std::size_t const tile = at / Tile::packs_of_tile;
     std::size_t const block = at / lanes / Tile::terms % (2 * blocks_of_keys);
-    tiles[at] = block < blocks_of_keys ? of_rows(k, tile * rows + block / blocks, block % blocks, lane, term, 1)
-                                       : of_columns(v, tile * rows + block / blocks - rows, block % blocks, lane, term);
+    packed[index] = block < blocks_of_keys
+                        ? of_rows(k.from(offset), tile * rows + block / blocks, block % blocks, lane, term, 1,
+                                  all.causal ? v.from(offset) : RowsOfFloats{})
+                        : of_columns(v.from(offset), tile * rows + block / blocks - rows, block % blocks, lane, term);
   }
 
  private:
@@ -225,24 +272,35 @@ struct PackAttention {
     for (int t = 0; t < term; ++t) take_off(Unit::word(low, high), low, high);
     return Unit::word(low, high);
   }
-  // Returns a pack of four columns of rows g and g + 8 of a block.
-  [[nodiscard]] KOKKOS_FUNCTION static BlockPack of_rows(RowsOfFloats const& matrix, std::size_t row_block,
-                                                         std::size_t col_block, int lane, int term, float factor) {
+  // Returns four elements of a row, and zeros in places outside of the matrix.
+  [[nodiscard]] KOKKOS_FUNCTION collective::Pack<float, 4> four_of(RowsOfFloats const& matrix, std::size_t row,
+                                                                   std::size_t col) const {
+    collective::Pack<float, 4> x{};
+    if (row < matrix.rows) {
+      float const* const from = matrix.data + row * all.stride(matrix.cols) + col;
+      if (col + 4 <= matrix.cols) {
+        x = collective::load_pack<4>(from);
+      } else {
+        for (std::size_t e = 0; e < 4; ++e) {
+          if (col + e < matrix.cols) x[static_cast<int>(e)] = from[e];
+        }
+      }
+    }
+    return x;
+  }
+  // Returns a pack of four columns of rows g and g + 8 of a block. A key is NaN where its element of `values` is not
+  // finite.
+  [[nodiscard]] KOKKOS_FUNCTION BlockPack of_rows(RowsOfFloats const& matrix, std::size_t row_block,
+                                                  std::size_t col_block, int lane, int term, float factor,
+                                                  RowsOfFloats const& values = {}) const {
     std::size_t const first = row_block * Tile::edge + lane / 4;
     std::size_t const col = col_block * Tile::edge + lane % 4 * 4;
     BlockPack pack;
     for (int r = 0; r < 2; ++r) {
-      std::size_t const row = first + 8 * r;
-      collective::Pack<float, 4> x{};
-      if (row < matrix.rows) {
-        float const* const from = matrix.data + row * matrix.cols + col;
-        if (col + 4 <= matrix.cols) {
-          x = collective::load_pack<4>(from);
-        } else {
-          for (std::size_t e = 0; e < 4; ++e) {
-            if (col + e < matrix.cols) x[static_cast<int>(e)] = from[e];
-          }
-        }
+      auto x = four_of(matrix, first + 8 * r, col);
+      if (values.data != nullptr) {
+        auto const value = four_of(values, first + 8 * r, col);
+        for (int e = 0; e < 4; ++e) x[e] += 0 * value[e];
       }
       pack[2 * r] = term_of(x[0] * factor, x[1] * factor, term);
       pack[2 * r + 1] = term_of(x[2] * factor, x[3] * factor, term);
@@ -250,8 +308,8 @@ struct PackAttention {
     return pack;
   }
   // Returns a pack of four keys of two columns of a block.
-  [[nodiscard]] KOKKOS_FUNCTION static BlockPack of_columns(RowsOfFloats const& matrix, std::size_t row_block,
-                                                            std::size_t col_block, int lane, int term) {
+  [[nodiscard]] KOKKOS_FUNCTION BlockPack of_columns(RowsOfFloats const& matrix, std::size_t row_block,
+                                                     std::size_t col_block, int lane, int term) const {
     BlockPack pack;
     for (int half = 0; half < 2; ++half) {
       int const of_block = Unit::col_of_b(lane, 0) / 2 * 4 + 2 * half + Unit::col_of_b(lane, 0) % 2;
@@ -260,7 +318,8 @@ struct PackAttention {
       for (int e = 0; e < 4; ++e) {
         std::size_t const row = row_block * Tile::edge + Unit::row_of_b(lane, e);
         bool const exists = row < matrix.rows && col < matrix.cols;
-        x[e] = exists ? matrix.data[row * matrix.cols + col] : 0;
+        x[e] = exists ? matrix.data[row * all.stride(matrix.cols) + col] : 0;
+        if (all.causal && !Kokkos::isfinite(x[e])) x[e] = 0;  // its key is NaN
       }
       pack[2 * half] = term_of(x[0], x[1], term);
       pack[2 * half + 1] = term_of(x[2], x[3], term);
@@ -270,7 +329,7 @@ struct PackAttention {
 };
 
 /// The kernel of one team, on packed factors. `factor` and `slack` come from ScoreFactor.
-template <class Exec, class Lanes, class Tile, collective::AsyncCopies Copies>
+template <class Exec, class Lanes, class Tile, collective::AsyncCopies Copies, class All = OneAttention>
 struct AttendTiles {
   using Unit = typename Tile::Unit;
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Tile::lanes, 1>>;
@@ -288,8 +347,8 @@ struct AttendTiles {
   static constexpr int terms = Tile::terms;
   static constexpr int panels = 2 * blocks;  // products side by side in the sums
 
-  BlockPack const* queries;  ///< packs of q, padded to whole teams
-  BlockPack const* tiles;    ///< packs of k and v
+  BlockPack const* queries;  ///< packs of q, padded to whole strips
+  BlockPack const* tiles;    ///< packs of k and v; with several heads, those of the first
   float* out;
   std::size_t query_count;
   std::size_t key_count;
@@ -297,6 +356,7 @@ struct AttendTiles {
   float factor;
   float slack;
   bool by_packs;  ///< rows of the result can be written four elements at a time
+  All all = {};
 
   /// At the end threads that share queries pass their sums through the scratch of the tiles.
   static constexpr int packs_of_thread = strips * (panels + 1) * Unit::lanes;
@@ -312,13 +372,19 @@ struct AttendTiles {
     Lanes const lanes;
     Copies const copies;
     int const part = team.team_rank() / Tile::down;  // which part of a tile's keys
-    std::size_t const first_strip =
-        (static_cast<std::size_t>(team.league_rank()) * Tile::down + team.team_rank() % Tile::down) * strips;
-    std::size_t const tile_count = (key_count + Tile::keys - 1) / Tile::keys;
-    Ring ring{.stages = stages, .tile_count = tile_count};
+    // Neighbouring teams have different heads. If it is causal, the last queries, which see the most keys, come first.
+    auto const rank = static_cast<std::size_t>(team.league_rank());
+    std::size_t const which = rank % all.count;
+    std::size_t const place = rank / all.count;
+    std::size_t const rows = all.causal ? (query_count - 1) / Tile::queries - place : place;
+    std::size_t const first_strip = (rows * Tile::down + team.team_rank() % Tile::down) * strips;
+    std::size_t const behind = (rows + 1) * Tile::queries;
+    std::size_t const seen = all.causal && behind < key_count ? behind : key_count;
+    std::size_t const tile_count = (seen + Tile::keys - 1) / Tile::keys;
+    Ring ring{.stages = stages, .tiles = tiles + which * all.packs, .tile_count = tile_count};
     for (int ahead = 0; ahead < Tile::stages - 1; ++ahead) start(team, lanes, copies, ring, ahead);
     Value<A> own[strips][blocks][terms];
-    load_queries(lanes, first_strip, own);
+    load_queries(lanes, queries + which * all.packs, first_strip, (query_count - 1) / Tile::edge, own);
     State state;
     unrolled<strips>([&](int s) {
       state.known[s] = lanes.template fill<OfRows>(OfRows{{below_all, below_all}});
@@ -333,6 +399,13 @@ struct AttendTiles {
       Value<C> scores[strips][2 * key_blocks];
       multiply_keys(lanes, keys + of_part, own, scores);
       Value<A> weights[strips][key_blocks][terms];
+      if (all.causal) {
+        // Distance of this thread's first query from its first key of the tile.
+        leave_out_later(lanes,
+                        static_cast<int>(first_strip * Tile::edge) - static_cast<int>(tile * Tile::keys) -
+                            part * key_blocks * Tile::edge,
+                        scores);
+      }
       softmax(lanes, count - part * key_blocks * Tile::edge, scores, state, weights);
       BlockPack const* values = keys + Tile::packs_of_keys;
       if constexpr (Tile::steps == 2) values = arrived(team, lanes, copies, ring);
@@ -340,7 +413,7 @@ struct AttendTiles {
       multiply_values(lanes, values + of_part, weights, state);
     }
     if constexpr (Tile::across > 1) merge_parts(team, lanes, part, reinterpret_cast<Floats*>(stages), state);
-    if (part == 0) store(lanes, first_strip, state);
+    if (part == 0) store(lanes, out + all.offset(which, static_cast<std::size_t>(dim)), first_strip, state);
     leave_scratch(team);
   }
 
@@ -363,6 +436,7 @@ struct AttendTiles {
   // The steps of tiles in scratch.
   struct Ring {
     BlockPack* stages;
+    BlockPack const* tiles;
     std::size_t tile_count;
     std::size_t coming = 0;       // the next step whose copies start
     int read = 0;                 // the stage that is read next
@@ -373,7 +447,7 @@ struct AttendTiles {
   KOKKOS_FUNCTION void start(Member const& team, Lanes const& lanes, Copies const& copies, Ring& ring,
                              int stage) const {
     if (ring.coming < ring.tile_count * Tile::steps) {
-      BlockPack const* const from = tiles + ring.coming * Tile::packs_of_step;
+      BlockPack const* const from = ring.tiles + ring.coming * Tile::packs_of_step;
       BlockPack* const to = ring.stages + stage * Tile::packs_of_step;
       int const first = team.team_rank() * Unit::lanes;
       auto lane_of_team = lanes.template fill<int>(first);
@@ -405,10 +479,12 @@ struct AttendTiles {
     return step;
   }
 
-  KOKKOS_FUNCTION void load_queries(Lanes const& lanes, std::size_t first_strip,
-                                    Value<A> (&own)[strips][blocks][terms]) const {
+  // Behind the last strip of queries there is nothing: its queries stand in for them, and nobody stores their results.
+  KOKKOS_FUNCTION static void load_queries(Lanes const& lanes, BlockPack const* packs, std::size_t first_strip,
+                                           std::size_t last_strip, Value<A> (&own)[strips][blocks][terms]) {
     unrolled<strips, blocks, terms>([&](int s, int block, int t) {
-      BlockPack const* const from = queries + (((first_strip + s) * blocks + block) * terms + t) * Unit::lanes;
+      std::size_t const strip = first_strip + s < last_strip ? first_strip + s : last_strip;
+      BlockPack const* const from = packs + ((strip * blocks + block) * terms + t) * Unit::lanes;
       lanes.each(
           [&](int lane, A& a) {
             BlockPack const pack = from[lane];
@@ -572,6 +648,24 @@ struct AttendTiles {
     });
   }
 
+  // Excludes the keys behind their query: strip s has the queries from `ahead` + 16 s on, counted from the first key.
+  KOKKOS_FUNCTION static void leave_out_later(Lanes const& lanes, int ahead,
+                                              Value<C> (&scores)[strips][2 * key_blocks]) {
+    if (ahead + 1 >= key_blocks * Tile::edge) return;
+    unrolled<strips, 2 * key_blocks>([&](int s, int panel) {
+      lanes.each(
+          [&](int lane, C& score) {
+            for (int i = 0; i < 4; ++i) {
+              int const query = ahead + s * Tile::edge + Unit::row_of_c(lane, i);
+              if (panel * Unit::cols + Unit::col_of_c(lane, i) > query) {
+                score.at[i] = collective::minus_infinity<float>();
+              }
+            }
+          },
+          scores[s][panel]);
+    });
+  }
+
   // If any score exceeds its query's running maximum by more than `slack`, rescales all queries to their largest
   // scores.
   KOKKOS_FUNCTION void follow(Lanes const& lanes, Value<C> const (&scores)[strips][2 * key_blocks],
@@ -700,7 +794,7 @@ struct AttendTiles {
 
   // ---- store
 
-  KOKKOS_FUNCTION void store(Lanes const& lanes, std::size_t first_strip, State& state) const {
+  KOKKOS_FUNCTION void store(Lanes const& lanes, float* result, std::size_t first_strip, State& state) const {
     unrolled<strips>([&](int s) {
       std::size_t const first = (first_strip + s) * Tile::edge;
       lanes.each(
@@ -715,7 +809,7 @@ struct AttendTiles {
               for (int r = 0; r < 2; ++r) {
                 std::size_t const row = first + Unit::row_of_c(lane, 2 * r);
                 if (row >= query_count || col >= dim) continue;
-                float* const to = out + row * dim + col;
+                float* const to = result + row * all.stride(static_cast<std::size_t>(dim)) + col;
                 float const f = inverse.at[r];
                 Floats const values{left.at[2 * r] * f, left.at[2 * r + 1] * f, right.at[2 * r] * f,
                                     right.at[2 * r + 1] * f};
@@ -773,16 +867,11 @@ struct TensorAttentionTuning<Exec, 3> {
   }
 };
 
-/// out = softmax(scale * q k^T) v for q, out [queries, columns] and k, v [keys, columns] of floats.
-///
-/// The constructor allocates the workspace, 2 `Terms` bytes per element of q, k and v, padded to whole tiles. Calls
-/// only enqueue: two launches, none without a query. Calls of one object must not run concurrently, because they share
-/// the workspace. Elements must be 0 or have magnitudes from `smallest` to `largest`, and takes(scale) must be true;
-/// otherwise products may leave float's range.
-///
-/// \tparam Terms terms per factor: 1 (bfloat16, 8 bits) or 3 (float accuracy)
-template <ExecutionSpace Exec, int Terms, class Tuning = TensorAttentionTuning<Exec, Terms>>
-class TensorAttention {
+namespace detail {
+
+/// The launches of TensorAttention and TensorHeads (kernels/tensor_heads.hpp).
+template <ExecutionSpace Exec, int Terms, class Tuning, class All>
+class AttentionOnUnits {
  public:
   static constexpr float smallest = 0x1p-40F;
   static constexpr float largest = 0x1p40F;
@@ -791,14 +880,42 @@ class TensorAttention {
     return size == 0 || (size >= 0x1p-20 && size <= 0x1p20);
   }
 
-  /// \param keys rows of k and v
-  /// \param team threads per team; 0: chosen automatically
-  ///
-  /// Throws Skip if the device has no matrix units, if a team cannot have that many threads, or if no tile supports
-  /// that many columns.
-  TensorAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t columns, std::int64_t team = 0,
-                  std::string label = "tessera::tensor_attention")
-      : label_(std::move(label)), queries_(queries), keys_(keys), columns_(columns) {
+  /// Returns the longest chain of roundings of a sum of weights or of weighted values, without the errors of rounded
+  /// factors and of the unit (reduced_precision).
+  [[nodiscard]] double rounding_steps() const { return steps_; }
+  [[nodiscard]] ReducedPrecision reduced_precision() const { return reduced_; }
+
+  // Public because a device kernel may not be launched from a private function.
+  void enqueue(Exec const& exec, float const* q, float const* k, float const* v, float* to, double scale) const {
+    if (!takes(scale)) {
+      std::ostringstream text;  // std::to_string would write 0 for small numbers
+      text << "a scale of " << scale << " (scores might leave float's range); give 2^-20 to 2^20, or 0";
+      throw std::invalid_argument(text.str());
+    }
+    if (league_ == 0 || packs_.extent(0) == 0) return;
+    if constexpr (can_have_units_of_warps<Exec>) {
+      choose([&]<class Tile>() {
+        using Kernel =
+            AttendTiles<Exec, lane::On<Exec, Tile::Unit::lanes>, Tile, collective::HardwareCopiesPastL1, All>;
+        auto const of = ScoreFactor::of<Tile>(scale);
+        Kokkos::parallel_for(
+            label_ + "::pack", over(exec, packs_.extent(0)),
+            PackAttention<Tile, All>{RowsOfFloats{q, queries_, columns_}, RowsOfFloats{k, keys_, columns_},
+                                     RowsOfFloats{v, keys_, columns_}, of.sign, query_packs_, packs_.data(), all_});
+        typename Kernel::Policy const policy(exec, league_, Tile::threads, Tile::Unit::lanes);
+        bool const by_packs = columns_ % 4 == 0 && collective::is_aligned_for_packs<4>(to);
+        Kokkos::parallel_for(label_ + "::attend", with_scratch(policy, Kernel::scratch_bytes()),
+                             Kernel{packs_.data(), packs_.data() + query_packs_, to, queries_, keys_,
+                                    static_cast<int>(columns_), of.factor, of.slack, by_packs, all_});
+      });
+    }
+  }
+
+ protected:
+  /// Throws Skip as TensorAttention does.
+  AttentionOnUnits(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t columns, All const& all,
+                   std::int64_t team, std::string label)
+      : label_(std::move(label)), queries_(queries), keys_(keys), columns_(columns), all_(all) {
     require_matrix_units_of_warps(exec);
     if (columns > Tuning::most_columns) {
       throw Skip("d = " + std::to_string(columns) + " (registers and scratch hold at most " +
@@ -810,79 +927,84 @@ class TensorAttention {
                    " columns on a score is as exact as a sum of d products in float)");
       }
     }
-    if constexpr (is_gpu<Exec>) few_ = 2 * tiles_of(queries, 128) <= static_cast<std::size_t>(multiprocessors(exec));
+    if constexpr (is_gpu<Exec>) {
+      few_ = 2 * tiles_of(queries, 128) * all.count <= static_cast<std::size_t>(multiprocessors(exec));
+    }
     choose([&]<class Tile>() {
       require_team_of_tile(team, Tile::threads, "a tile of queries");
       steps_ = Tile::rounding_steps(keys_);
       reduced_ = Tile::reduced_precision(keys_);
-      league_ = league_of(tiles_of(queries_, Tile::queries));
-      query_packs_ = static_cast<std::size_t>(league_) * Tile::packs_of_queries;
+      std::size_t const teams = tiles_of(queries_, Tile::queries);
+      league_ = league_of(teams * all_.count);
+      query_packs_ = tiles_of(queries_, Tile::edge) * Tile::packs_of_strip;
       if (queries_ == 0 || keys_ == 0 || columns_ == 0) return;  // nothing is packed, however large the other extents
-      packs_ = Packs(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::packs"),
-                     query_packs_ + tiles_of(keys_, Tile::keys) * Tile::packs_of_tile);
+      std::size_t const packs = query_packs_ + tiles_of(keys_, Tile::keys) * Tile::packs_of_tile;
+      all_.set_packs(packs);
+      packs_ = Packs(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::packs"), all_.count * packs);
     });
   }
 
-  /// Enqueues the computation. All matrices must be row-major; out must not overlap the others. Without keys, out
-  /// becomes zeros. Throws std::invalid_argument for other extents or strides, or if takes(scale) is false.
-  template <Readable<Exec, float, 2> Q, Readable<Exec, float, 2> K, Readable<Exec, float, 2> V,
-            Writable<Exec, float, 2> Out>
-  void operator()([[maybe_unused]] Exec const& exec, Q const& q, K const& k, V const& v, Out const& out,
-                  double scale = 1) const {
-    if (!takes(scale)) {
-      std::ostringstream text;  // std::to_string would write 0 for small numbers
-      text << "a scale of " << scale << " (scores might leave float's range); give 2^-20 to 2^20, or 0";
-      throw std::invalid_argument(text.str());
-    }
-    require_apart(out, q, k, v);
-    float* const to = row_major(out, queries_, columns_);
-    detail::RowsOfFloats const of_q{row_major(q, queries_, columns_), queries_, columns_};
-    detail::RowsOfFloats const of_k{row_major(k, keys_, columns_), keys_, columns_};
-    detail::RowsOfFloats const of_v{row_major(v, keys_, columns_), keys_, columns_};
-    if (out.size() == 0) return;
-    if (keys_ == 0) {
-      Kokkos::deep_copy(exec, out, 0.0F);
-      return;
-    }
-    if constexpr (can_have_units_of_warps<Exec>) {
-      choose([&]<class Tile>() {
-        using Kernel =
-            detail::AttendTiles<Exec, lane::On<Exec, Tile::Unit::lanes>, Tile, collective::HardwareCopiesPastL1>;
-        auto const of = detail::ScoreFactor::of<Tile>(scale);
-        detail::BlockPack* const tiles = packs_.data() + query_packs_;
-        Kokkos::parallel_for(
-            label_ + "::pack", over(exec, packs_.extent(0)),
-            detail::PackAttention<Tile>{of_q, of_k, of_v, of.sign, query_packs_, packs_.data(), tiles});
-        typename Kernel::Policy const policy(exec, league_, Tile::threads, Tile::Unit::lanes);
-        Kokkos::parallel_for(label_ + "::attend", with_scratch(policy, Kernel::scratch_bytes()),
-                             Kernel{packs_.data(), tiles, to, queries_, keys_, static_cast<int>(columns_), of.factor,
-                                    of.slack, columns_ % 4 == 0 && collective::is_aligned_for_packs<4>(to)});
-      });
-    }
-  }
-
-  /// Returns the longest chain of roundings of a sum of weights or of weighted values, without the errors of rounded
-  /// factors and of the unit (reduced_precision).
-  [[nodiscard]] double rounding_steps() const { return steps_; }
-  [[nodiscard]] ReducedPrecision reduced_precision() const { return reduced_; }
+  std::size_t queries_of_one() const { return queries_; }
+  std::size_t keys_of_one() const { return keys_; }
+  std::size_t columns_of_one() const { return columns_; }
 
  private:
   template <class Body>
   void choose(Body const& body) const {
     Tuning::choose(columns_, few_, body);
   }
-  using Packs = Kokkos::View<detail::BlockPack*, typename Exec::memory_space>;
+  using Packs = Kokkos::View<BlockPack*, typename Exec::memory_space>;
 
   std::string label_;
   std::size_t queries_;
   std::size_t keys_;
   std::size_t columns_;
+  All all_;
   bool few_ = false;
   std::size_t query_packs_ = 0;
   int league_ = 0;
   double steps_ = 1;
   ReducedPrecision reduced_;
   Packs packs_;
+};
+
+}  // namespace detail
+
+/// out = softmax(scale * q k^T) v for q, out [queries, columns] and k, v [keys, columns] of floats.
+///
+/// The constructor allocates the workspace, 2 `Terms` bytes per element of q, k and v, padded to 16 rows of q and to
+/// whole tiles of k and v: 64 rows with one term and up to 64 columns, otherwise at most 32. Calls
+/// only enqueue: two launches, none without a query. Calls of one object must not run concurrently, because they share
+/// the workspace. Elements must be 0 or have magnitudes from `smallest` to `largest`, and takes(scale) must be true;
+/// otherwise products may leave float's range.
+///
+/// \tparam Terms terms per factor: 1 (bfloat16, 8 bits) or 3 (float accuracy)
+template <ExecutionSpace Exec, int Terms, class Tuning = TensorAttentionTuning<Exec, Terms>>
+class TensorAttention : public detail::AttentionOnUnits<Exec, Terms, Tuning, detail::OneAttention> {
+ public:
+  /// \param keys rows of k and v
+  /// \param team threads per team; 0: chosen automatically
+  ///
+  /// Throws Skip if the device has no matrix units, if a team cannot have that many threads, or if no tile supports
+  /// that many columns.
+  TensorAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t columns, std::int64_t team = 0,
+                  std::string label = "tessera::tensor_attention")
+      : TensorAttention::AttentionOnUnits(exec, queries, keys, columns, {}, team, std::move(label)) {}
+
+  /// Enqueues the computation. All matrices must be row-major; out must not overlap the others. Without keys, out
+  /// becomes zeros. Throws std::invalid_argument for other extents or strides, or if takes(scale) is false.
+  template <Readable<Exec, float, 2> Q, Readable<Exec, float, 2> K, Readable<Exec, float, 2> V,
+            Writable<Exec, float, 2> Out>
+  void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, double scale = 1) const {
+    std::size_t const columns = this->columns_of_one();
+    require_apart(out, q, k, v);
+    float* const to = row_major(out, this->queries_of_one(), columns);
+    float const* const of_q = row_major(q, this->queries_of_one(), columns);
+    float const* const of_k = row_major(k, this->keys_of_one(), columns);
+    float const* const of_v = row_major(v, this->keys_of_one(), columns);
+    this->enqueue(exec, of_q, of_k, of_v, to, scale);
+    if (this->keys_of_one() == 0 && out.size() > 0) Kokkos::deep_copy(exec, out, 0.0F);
+  }
 };
 
 /// out = softmax(scale * q k^T) v (see TensorAttention); all matrices are row-major, and out must not overlap the
