@@ -51,11 +51,14 @@ if(Kokkos_ENABLE_CUDA)
     "order_behind(stream.value_or(default_stream()), reinterpret_cast<std::uintptr_t>(other), array.device);" ""
     test_cuda.Streams.test_input_from_another_stream)
   tessera_plant_in_python(cuda_own_stream arguments.cpp
-    "  argument.array.stream = own;\n" ""
+    "  if (own) argument.array.stream = Stream{*own, number_of_stream(*own)};\n" ""
     test_cuda.Streams.test_a_call_is_ordered_on_its_stream_and_does_not_wait)
   tessera_plant_in_python(cuda_freed module.cpp
-    "own.arguments.push_back(*argument);" "(void)argument;"
+    "next.arguments.push_back({argument->object, argument->keep, argument->array.data});" "(void)argument;"
     test_cuda.Streams.test_arguments_live_until_the_stream_has_passed)
+  tessera_plant_in_python(cuda_repeated module.cpp
+    "own.back().mark = nullptr;" ""
+    test_cuda.Streams.test_arguments_of_repeated_calls_live_as_well)
   tessera_plant_in_python(cuda_address runtime.cpp
     "return number;" "return stream;"
     test_cuda.Kept.test_a_stream_with_the_address_of_another)

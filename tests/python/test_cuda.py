@@ -371,13 +371,42 @@ class Streams(unittest.TestCase):
         tessera.cumulative_sum(self.x, out=self.y, stream=self.stream)  # lets go of what has ended
         self.assertIsNone(gone())
 
+    def test_arguments_of_repeated_calls_live_as_well(self):
+        x = ones()
+        gone = weakref.ref(x)
+        with torch.cuda.stream(self.stream):
+            keep_busy(50)  # the call has not ended when it returns
+            tessera.cumulative_sum(x, out=self.y, stream=self.stream)
+            self.stream.synchronize()
+            keep_busy(1000)
+            tessera.cumulative_sum(x, out=self.y, stream=self.stream)
+            del x
+            tessera.cumulative_sum(self.x, out=self.y, stream=self.stream)
+        gc.collect()
+        self.assertFalse(self.stream.query())
+        self.assertIsNotNone(gone(), "freed while the stream uses it")
+        self.stream.synchronize()
+        tessera.cumulative_sum(self.x, out=self.y, stream=self.stream)
+        self.assertIsNone(gone())
+
+    def test_no_argument_outlives_clear_workspaces(self):
+        x = ones()
+        gone = weakref.ref(x)
+        for _ in range(2):
+            tessera.cumulative_sum(x, out=self.y, stream=self.stream)
+        del x
+        self.stream.synchronize()
+        tessera.clear_workspaces()
+        self.assertIsNone(gone())
+
     def test_many_calls_in_flight(self):
         # A question about an event that is not there yet is no error of the next launch.
         with torch.cuda.stream(self.stream):
             self.late_ones()
+            results = self.y, torch.empty_like(self.y)  # calls with the same arguments ask nothing
             for turn in range(200):
                 try:
-                    tessera.cumulative_sum(self.x, out=self.y, stream=self.stream)
+                    tessera.cumulative_sum(self.x, out=results[turn % 2], stream=self.stream)
                 except RuntimeError as error:
                     self.fail(f"call {turn}: {error}")
         self.stream.synchronize()

@@ -21,6 +21,12 @@ class WrongType : public std::runtime_error {
 
 enum class Memory : std::uint8_t { host, cuda, hip };
 
+/// A stream of the caller.
+struct Stream {
+  std::uintptr_t address;  ///< CUDA's or HIP's handle
+  std::uint64_t number;    ///< of no other stream of this process, also if the address comes back
+};
+
 /// A contiguous array in C order that Python owns. Who calls a kernel keeps it alive until the kernel has ended.
 struct Array {
   std::string name;  ///< the parameter, for messages
@@ -30,7 +36,7 @@ struct Array {
   int device = 0;  ///< number of the GPU
   Shape shape;
   /// The caller's stream on that GPU. A call enqueues there and does not wait. Without it a call waits.
-  std::optional<std::uintptr_t> stream = {};
+  std::optional<Stream> stream = {};
 
   [[nodiscard]] std::size_t count() const { return count_of(shape); }
   [[nodiscard]] std::size_t bytes() const { return count() * size_of(dtype); }

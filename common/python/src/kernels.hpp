@@ -130,7 +130,8 @@ void limit_workspaces(std::size_t bytes);
 /// Destroys all kept objects, after the work that uses them.
 void clear_workspaces();
 
-/// Restores the calling thread's device, of CUDA or HIP, which Kokkos and a call of enter() change.
+/// Restores the calling thread's device, of CUDA or HIP, which Kokkos and a call of enter() change. Sets a device only
+/// if another one is current.
 class CallersDevice {
  public:
   CallersDevice();
@@ -163,8 +164,8 @@ using Mark = std::shared_ptr<void>;
 [[nodiscard]] Mark mark_of(Array const& array);
 /// True if the stream has reached it.
 [[nodiscard]] bool is_reached(Mark const& mark);
-/// Waits until the stream has reached it.
-void wait_for(Mark const& mark);
+/// Waits until the stream has reached it; without a mark, for all work of that GPU.
+void wait_for(Mark const& mark, int device);
 
 /// Finds the GPU of an address, for `device`. Throws std::invalid_argument if it is not in a GPU's memory. A build
 /// without GPUs knows none: 0.

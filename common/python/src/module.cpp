@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <initializer_list>
@@ -32,18 +33,33 @@ auto without_gil(Kernel&& kernel, Parameters const&... parameters) {
   return kernel(parameters...);
 }
 
-/// Arguments of calls on a stream that may still run, in the order of the calls.
-struct Unfinished {
-  Mark mark;
-  std::vector<Argument> arguments;
+/// What keeps an argument alive.
+struct Held {
+  nb::object object;
+  std::shared_ptr<void> memory;
+  void const* data;
+
+  [[nodiscard]] bool is(Argument const& argument) const {
+    return object.is(argument.object) && data == argument.array.data;
+  }
 };
-std::map<std::uintptr_t, std::deque<Unfinished>>& unfinished() {
-  static auto& all = *new std::map<std::uintptr_t, std::deque<Unfinished>>;  // Python may end first
+
+/// Arguments of calls on a stream that may still run.
+struct Unfinished {
+  Mark mark;  ///< behind the calls; none: the last call had the same arguments, and the next one makes the mark
+  std::vector<Held> arguments;
+  int device;
+};
+
+/// In the order of the calls, by the numbers of the streams.
+std::map<std::uint64_t, std::deque<Unfinished>>& unfinished() {
+  static auto& all = *new std::map<std::uint64_t, std::deque<Unfinished>>;  // Python may end first
   return all;
 }
 
 /// Keeps the arguments alive until the stream of the first is past the calls so far, and lets go of those of calls that
-/// have ended. Without a stream the call has ended.
+/// have ended. Without a stream the call has ended. A call with the arguments of the last one only takes its mark away:
+/// marks take longer than all else here.
 void keep_until_done(std::initializer_list<Argument const*> arguments) {
   Array const& first = (*arguments.begin())->array;
   if (!first.stream) return;
@@ -51,11 +67,20 @@ void keep_until_done(std::initializer_list<Argument const*> arguments) {
   std::vector<Unfinished> done;
   try {
     auto& all = unfinished();
-    Unfinished own{mark_of(first), {}};
-    for (Argument const* const argument : arguments) own.arguments.push_back(*argument);
-    all[*first.stream].push_back(std::move(own));
+    std::deque<Unfinished>& own = all[first.stream->number];
+    auto const is_same = [](Held const& one, Argument const* other) { return one.is(*other); };
+    if (!own.empty() && std::ranges::equal(own.back().arguments, arguments, is_same)) {
+      own.back().mark = nullptr;
+    } else {
+      Unfinished next{mark_of(first), {}, first.device};
+      for (Argument const* const argument : arguments) {
+        next.arguments.push_back({argument->object, argument->keep, argument->array.data});
+      }
+      if (!own.empty() && !own.back().mark) own.back().mark = next.mark;
+      own.push_back(std::move(next));
+    }
     for (auto& [stream, calls] : all) {
-      while (!calls.empty() && is_reached(calls.front().mark)) {
+      while (!calls.empty() && calls.front().mark && is_reached(calls.front().mark)) {
         done.push_back(std::move(calls.front()));
         calls.pop_front();
       }
@@ -64,6 +89,15 @@ void keep_until_done(std::initializer_list<Argument const*> arguments) {
   } catch (...) {
     wait_for_stream_of(first);  // the call uses its arguments, which nobody keeps
     throw;
+  }
+}
+
+/// Lets go of the arguments of all calls, when they have ended.
+void finish_calls() {
+  std::map<std::uint64_t, std::deque<Unfinished>> done;  // see above
+  std::swap(done, unfinished());
+  for (auto const& [stream, calls] : done) {
+    for (Unfinished const& one : calls) without_gil(wait_for, one.mark, one.device);
   }
 }
 
@@ -446,11 +480,8 @@ void translate(std::exception_ptr const& error, void*) {
 NB_MODULE(_tessera, m) {
   nb::register_exception_translator(translate);
   m.def("_finish", [] {
-    for (auto const& [stream, calls] : unfinished()) {
-      for (Unfinished const& one : calls) wait_for(one.mark);
-    }
+    finish_calls();
     finish();
-    unfinished().clear();
   });
   m.def("_is_main_interpreter", [] { return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0; });
   m.def("_seconds_in_launches", [] { return without_gil(seconds_in_launches); });
@@ -474,8 +505,13 @@ NB_MODULE(_tessera, m) {
       },
       "Returns the number of kernel objects that are kept, the bytes of their workspaces, and the limit in bytes.");
   m.def(
-      "clear_workspaces", [] { without_gil(clear_workspaces); },
-      "Frees all kept kernel objects and their workspaces, after the work that uses them.");
+      "clear_workspaces",
+      [] {
+        finish_calls();
+        without_gil(clear_workspaces);
+      },
+      "Frees all kept kernel objects and their workspaces, and lets go of arguments of calls on streams, after the "
+      "work that uses them.");
   m.def(
       "limit_workspaces", [](std::size_t bytes) { without_gil(limit_workspaces, bytes); }, "bytes"_a,
       "Keeps workspaces of at most that many bytes from now on. 0: each call allocates and frees its own.");

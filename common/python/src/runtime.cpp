@@ -1,10 +1,10 @@
 #include "runtime.hpp"
 
-#include <sys/types.h>
-#include <unistd.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -29,6 +29,7 @@ constexpr auto& record_event = cudaEventRecord;
 constexpr auto& query_event = cudaEventQuery;
 constexpr auto& wait_for_event = cudaEventSynchronize;
 constexpr auto& wait_for_stream = cudaStreamSynchronize;
+constexpr auto& wait_for_device = cudaDeviceSynchronize;
 using CaptureStatus = cudaStreamCaptureStatus;
 constexpr auto no_capture = cudaStreamCaptureStatusNone;
 constexpr auto& is_capturing = cudaStreamIsCapturing;
@@ -50,6 +51,7 @@ constexpr auto& record_event = hipEventRecord;
 constexpr auto& query_event = hipEventQuery;
 constexpr auto& wait_for_event = hipEventSynchronize;
 constexpr auto& wait_for_stream = hipStreamSynchronize;
+constexpr auto& wait_for_device = hipDeviceSynchronize;
 using CaptureStatus = hipStreamCaptureStatus;
 constexpr auto no_capture = hipStreamCaptureStatusNone;
 constexpr auto& is_capturing = hipStreamIsCapturing;
@@ -59,18 +61,22 @@ constexpr auto& is_capturing = hipStreamIsCapturing;
 #endif
 
 std::mutex mutex;
-std::atomic<pid_t> started_by = 0;  // 0: nobody
-bool is_ours = false;               // whether this module has started Kokkos
+bool is_started = false;
+bool is_ours = false;                 // whether this module has started Kokkos
+std::atomic<bool> is_forked = false;  // whether this process was forked after that
 
 }  // namespace
 
+void require_own_process() {
+  if (!is_forked) return;
+  throw std::runtime_error(
+      "this process was forked after Tessera had started Kokkos (its threads are not here); start workers with "
+      "multiprocessing's method 'spawn', or call Tessera only in the workers");
+}
+
 std::unique_lock<std::mutex> at_rest() {
   // Before the lock: a forked process may have inherited it from a thread that it does not have.
-  if (started_by != 0 && started_by != ::getpid()) {
-    throw std::runtime_error(
-        "this process was forked after Tessera had started Kokkos (its threads are not here); start workers with "
-        "multiprocessing's method 'spawn', or call Tessera only in the workers");
-  }
+  require_own_process();
   return std::unique_lock<std::mutex>(mutex);
 }
 
@@ -79,13 +85,14 @@ std::unique_lock<std::mutex> running() {
   if (Kokkos::is_finalized()) {
     throw std::runtime_error("Kokkos has ended in this process (it cannot start again); call Tessera before that");
   }
-  if (started_by == 0) {
+  if (!is_started) {
     if (!Kokkos::is_initialized()) {
       Kokkos::initialize(Kokkos::InitializationSettings().set_disable_warnings(true));
       is_ours = true;
     }
     Kokkos::push_finalize_hook(&forget_all);  // also if others end it
-    started_by = ::getpid();
+    (void)pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+    is_started = true;
   }
   return lock;
 }
@@ -100,8 +107,16 @@ void require(bool holds, char const* what) {
 }  // namespace
 
 CallersDevice::CallersDevice() { require(gpu::get_device(&device_) == gpu::ok, "the current device"); }
-CallersDevice::~CallersDevice() { (void)gpu::set_device(device_); }
-void CallersDevice::enter(int device) { require(gpu::set_device(device) == gpu::ok, "the array's device"); }
+CallersDevice::~CallersDevice() {
+  int now = device_;
+  if (gpu::get_device(&now) != gpu::ok || now != device_) (void)gpu::set_device(device_);
+}
+void CallersDevice::enter(int device) {
+  thread_local int entered = -1;  // to set the device gives a new thread its context
+  if (device == device_ && device == entered) return;
+  require(gpu::set_device(device) == gpu::ok, "the array's device");
+  entered = device;
+}
 
 std::uintptr_t default_stream() { return gpu::default_stream; }
 
@@ -117,11 +132,16 @@ std::uint64_t number_of_stream(std::uintptr_t stream) {
 
 namespace {
 
-/// An event behind all that was enqueued on a stream of the current device. Events are used again: to create and to
-/// destroy one takes longer than to record it.
+/// CUDA's names for the default stream of the current device, as itself and for each thread.
+[[nodiscard]] bool is_default(std::uintptr_t stream) { return stream <= 2; }
+
+/// An event behind all that was enqueued on a stream of a device. Events are used again: to create and to destroy one
+/// takes longer than to record it.
 [[nodiscard]] Mark mark_on(std::uintptr_t stream, int device) {
   static auto& unused = *new std::map<int, std::vector<gpu::Event>>;  // a process may end without Kokkos
   std::vector<gpu::Event>& events = unused[device];
+  std::optional<CallersDevice> callers;
+  if (events.empty() || is_default(stream)) callers.emplace().enter(device);
   gpu::Event event = nullptr;
   if (events.empty()) {
     require(gpu::create_event(&event) == gpu::ok, "an event");
@@ -136,11 +156,7 @@ namespace {
 
 }  // namespace
 
-Mark mark_of(Array const& array) {
-  CallersDevice callers;
-  callers.enter(array.device);
-  return mark_on(array.stream.value(), array.device);
-}
+Mark mark_of(Array const& array) { return mark_on(array.stream.value().address, array.device); }
 
 void order_behind(std::uintptr_t stream, std::uintptr_t other, int device) {
   auto const named = [](std::uintptr_t one) { return one == 0 ? gpu::default_stream : one; };
@@ -156,13 +172,15 @@ void wait_for_stream_of(Array const& array) {
   if (array.memory == Memory::host) return;
   CallersDevice callers;
   callers.enter(array.device);
-  auto const stream = reinterpret_cast<gpu::Stream>(array.stream.value_or(gpu::default_stream));
+  auto const stream =
+      reinterpret_cast<gpu::Stream>(array.stream ? array.stream->address : std::uintptr_t{gpu::default_stream});
   require(gpu::wait_for_stream(stream) == gpu::ok, "the stream");
 }
 
 void require_no_capture(Array const& array) {
+  auto const stream = reinterpret_cast<gpu::Stream>(array.stream.value().address);
   gpu::CaptureStatus status = gpu::no_capture;
-  bool const is_known = gpu::is_capturing(reinterpret_cast<gpu::Stream>(array.stream.value()), &status) == gpu::ok;
+  bool const is_known = gpu::is_capturing(stream, &status) == gpu::ok;
   if (!is_known) (void)gpu::clear_error();  // of the default stream, while another one captures
   if (is_known && status == gpu::no_capture) return;
   throw std::invalid_argument(
@@ -176,7 +194,15 @@ bool is_reached(Mark const& mark) {
   return state != gpu::not_ready;
 }
 
-void wait_for(Mark const& mark) { (void)gpu::wait_for_event(static_cast<gpu::Event>(mark.get())); }
+void wait_for(Mark const& mark, int device) {
+  if (mark) {
+    (void)gpu::wait_for_event(static_cast<gpu::Event>(mark.get()));
+    return;
+  }
+  CallersDevice callers;
+  callers.enter(device);
+  (void)gpu::wait_for_device();
+}
 #else
 CallersDevice::CallersDevice() = default;
 CallersDevice::~CallersDevice() = default;
@@ -189,7 +215,7 @@ void wait_for_stream_of(Array const&) {}
 void require_no_capture(Array const&) {}
 Mark mark_of(Array const&) { return nullptr; }
 bool is_reached(Mark const&) { return true; }
-void wait_for(Mark const&) {}
+void wait_for(Mark const&, int) {}
 #endif
 
 double LaunchClock::take() {
@@ -237,7 +263,7 @@ std::vector<std::string> built_devices() {
 }
 
 void finish() {
-  if (!is_ours || started_by != ::getpid()) return;
+  if (!is_ours || is_forked) return;
   std::scoped_lock const lock(mutex);
   if (!Kokkos::is_finalized()) Kokkos::finalize();
 }

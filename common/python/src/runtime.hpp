@@ -27,6 +27,9 @@ namespace tessera::python {
 /// a time. Starts Kokkos at the first use. Throws std::runtime_error in a process that was forked after that.
 [[nodiscard]] std::unique_lock<std::mutex> running();
 
+/// Throws std::runtime_error in a process that was forked after Kokkos had started.
+void require_own_process();
+
 /// The same lock, without a start of Kokkos: no kernel runs. Throws like running() in a forked process.
 [[nodiscard]] std::unique_lock<std::mutex> at_rest();
 
@@ -84,23 +87,14 @@ template <class DataType, class Exec>
 
 namespace detail {
 
-/// Returns a number that differs between instances of a space.
-template <class Exec>
-[[nodiscard]] std::uint64_t number_of([[maybe_unused]] Exec const& exec) {
-  if constexpr (space_name<Exec>() == "cuda") {
-    return number_of_stream(reinterpret_cast<std::uintptr_t>(exec.cuda_stream()));
-  } else if constexpr (is_hip<Exec>) {
-    return number_of_stream(reinterpret_cast<std::uintptr_t>(exec.hip_stream()));
-  } else {
-    return 0;
-  }
-}
+/// The number of the stream on which the current call runs; ~0: Kokkos' own. Guarded by the lock of running().
+inline std::uint64_t number_of_call = ~std::uint64_t{0};
 
 /// Returns the instance on the stream of an array, which is constructed once.
 template <class Exec>
 [[nodiscard]] Exec instance_of([[maybe_unused]] Array const& array) {
-  std::uintptr_t const stream = *array.stream;
-  KeptKey key{&type_number<Exec>, {number_of_stream(stream)}};
+  [[maybe_unused]] std::uintptr_t const stream = array.stream->address;
+  KeptKey key{&type_number<Exec>, {array.stream->number}};
   if (void const* const found = find_kept(key)) return *static_cast<Exec const*>(found);
 #if defined(KOKKOS_ENABLE_CUDA)
   if constexpr (is_gpu<Exec>) {
@@ -122,6 +116,7 @@ template <class Exec>
 
 template <class Exec, class Body>
 void run(Array const& array, Body const& body) {
+  require_own_process();
   CallersDevice callers;
   auto const lock = running();
   require_our_device(array);
@@ -132,6 +127,7 @@ void run(Array const& array, Body const& body) {
     wait_for_stream_of(array);  // other libraries ordered their work behind that one
   }
   Exec const exec = array.stream ? instance_of<Exec>(array) : Exec();
+  number_of_call = array.stream ? array.stream->number : ~std::uint64_t{0};
   try {
     LaunchClock::begin();
     body.template operator()<Exec>(exec);
@@ -147,11 +143,12 @@ void run(Array const& array, Body const& body) {
 
 }  // namespace detail
 
-/// Returns *make(), a kernel object for calls on `exec`: that of an earlier call with the same numbers if it is still
-/// kept. The numbers are all that make() depends on. The object is valid until the body of on_space_of() ends.
+/// Returns *make(), a kernel object for calls on the `exec` of the body of on_space_of(): that of an earlier call with
+/// the same numbers if it is still kept. The numbers are all that make() depends on. The object is valid until the body
+/// ends.
 template <class Kernel, class Exec, class Make>
-[[nodiscard]] Kernel& kept_from(Exec const& exec, std::vector<std::uint64_t> numbers, Make const& make) {
-  numbers.push_back(detail::number_of(exec));
+[[nodiscard]] Kernel& kept_from(Exec const&, std::vector<std::uint64_t> numbers, Make const& make) {
+  numbers.push_back(detail::number_of_call);
   KeptKey key{&type_number<Kernel>, std::move(numbers)};
   if (void* const found = find_kept(key)) {
     LaunchClock::begin();

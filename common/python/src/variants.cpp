@@ -123,6 +123,7 @@ void run_variant(VariantCall const& call) {
   }
   add_words(key.numbers, call.parameters);
 
+  require_own_process();
   CallersDevice callers;
   auto const lock = running();
   require_our_device(first);
