@@ -6,7 +6,8 @@
 Each case is a program of its own, one after the other; PyTorch follows on the same GPU, where `import torch` works. A
 report that is in DIRECTORY already is not measured again: an interrupted run goes on where it was, on the same machine
 and build (ratios.py refuses others). Mini-apps that the program was not built with are left out. Ends with the table,
-in DIRECTORY/ratios.md. On an H200 with 16 processors it takes ten minutes, most of them the reference's.
+in DIRECTORY/ratios.md. On an H200 with 16 processors it takes ten minutes, most of them the reference's, and about
+five more (an estimate) for the cases from sort to random.
 
 --quick takes small sizes: to see that all of it runs, for no figure. Exit code: 0 all well, 1 something failed,
 2 a mistake.
@@ -26,6 +27,7 @@ FACTORS = (
 )
 SAMPLED = ["--verify", "sample:2000"]  # of products: in full they take their reference minutes
 SMALL = "2^10,2^15,2^20"
+ORDERED = "2^20,2^24,2^28"
 # Name of the report: mini-apps, sizes, options, whether PyTorch takes part. The cases of the table in apps/README.md
 # come first.
 CASES = {
@@ -49,7 +51,27 @@ CASES = {
             ["histogram"], "2^28", ["--bins", bins, "--distribution", distribution], False)
         for distribution in ("uniform", "zipf") for bins in ("1", "16", "256", "4096", "65536")
     },
-    "sizes": (["prefix_sum", "partition", "histogram", "dot", "map", "transpose"], "2^22,2^24,2^26,2^30", [], False),
+    "sizes": (["prefix_sum", "partition", "histogram", "dot", "map", "transpose", "zip"], "2^22,2^24,2^26,2^30", [], False),
+    # Keys of 32 and 64 bits, without and with values of 32 bits. Only variants that a user would choose.
+    **{
+        f"sort-{keys}{'-values' if values == 'index' else ''}": (
+            ["sort"], ORDERED, ["--variant", "radix,onesweep,{order}", "--dtype", keys, "--values", values], False)
+        for keys in ("uint32", "uint64") for values in ("none", "index")
+    },
+    **{
+        f"sort_segments-{lengths}": (["sort_segments"], ORDERED, ["--lengths", lengths], False)
+        for lengths in ("uniform", "power_law")
+    },
+    "reduce_by_key": (["reduce_by_key"], ORDERED, ["--mean", "32"], False),
+    **{
+        f"segmented_sum-{lengths}": (["segmented_sum"], ORDERED, ["--lengths", lengths], False)
+        for lengths in ("uniform", "power_law")
+    },
+    "top_k": (["top_k"], ORDERED, [], False),
+    **{
+        f"random-{numbers}": (["random"], ORDERED, ["--distribution", numbers], False)
+        for numbers in ("uniform", "normal")
+    },
     # The order in which cub::DevicePartition leaves the elements.
     "partition-reversed": (["partition"], "2^20,2^22,2^24,2^26,2^28,2^30", ["--right", "reversed"], False),
     # These cases take about as long as a launch; roofline measures the launch time for comparison.
@@ -88,8 +110,8 @@ def command_of(name, options, apps, report):
         sizes = ",".join(f"2^{10 + i}" for i, _ in enumerate(sizes.split(",")))
         extra = [*extra, "--samples", "1", "--min-time", "0", "--warmup", "0"]
         extra = ["16" if option in ("1024", "4096", "16384", "65536") else option for option in extra]
-    blas = "cublas" if options.space == "cuda" else "cblas"
-    extra = [option.replace("{blas}", blas) for option in extra]
+    blas, order = ("cublas", "cub") if options.space == "cuda" else ("cblas", "std")
+    extra = [option.replace("{blas}", blas).replace("{order}", order) for option in extra]
     return [options.program, "run", ",".join(chosen), "--size", sizes, *extra,
             "--space", options.space, "--json", report]  # fmt: skip
 

@@ -1,5 +1,6 @@
 """measure.py with a program that only pretends to measure: what is run, what is left out, what is not run again."""
 
+import argparse
 import contextlib
 import io
 import json
@@ -73,6 +74,21 @@ class Measure(unittest.TestCase):
         )
         with open(os.path.join(self.out, "ratios.md"), encoding="utf-8") as file:
             self.assertIn("| `lane_reduce` |", file.read())
+
+    def test_every_peer_has_a_case_of_its_own(self):
+        measured = {app for apps, _, _, _ in measure.CASES.values() for app in apps}
+        for library in os.listdir(HERE):
+            folder = os.path.join(HERE, library)
+            for source in os.listdir(folder) if os.path.isdir(folder) else []:
+                if source.endswith(".cpp"):
+                    self.assertIn(source.removesuffix(".cpp"), measured, library)
+
+    def test_orders_are_compared_with_the_library_of_the_space(self):
+        for space, library in (("cuda", "cub"), ("openmp", "std")):
+            options = argparse.Namespace(program="tessera_peers", quick=False, space=space)
+            command = measure.command_of("sort-uint64-values", options, {"sort"}, "report.json")
+            self.assertIn(f"radix,onesweep,{library}", command)
+            self.assertEqual(command[command.index("--dtype") + 1], "uint64")
 
     def test_does_not_measure_again_what_is_there(self):
         self.run_it("--only", "sizes")
