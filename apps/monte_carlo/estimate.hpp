@@ -69,6 +69,7 @@ class EstimatePlan {
     T error = 0;
     Kokkos::deep_copy(estimate, last_->estimate);
     Kokkos::deep_copy(error, last_->standard_error);
+    if (!(error > 0)) return parameters_.count == 0 ? "no points" : "no spread";
     double const off = (static_cast<double>(estimate) - exact_value(parameters_)) / static_cast<double>(error);
     char text[64];
     (void)std::snprintf(text, sizeof text, "%+.1f sigma (%.0e)", off, static_cast<double>(error));

@@ -6,9 +6,14 @@
 /// Error bounds. The points of pi are integers, and so are their values: sums must be equal. The value of an option's
 /// point, v, may differ by e, an error from analysis: with price x = exp(a), a = drift + s z and the unit roundoff u,
 /// the price has the error u x (|drift| + 12 s r + |a| + 4), because a normal number has the error 9 u r
-/// (collective/random.hpp). Rounded to a whole number of units, v and a result within v +- e differ by at most the
-/// distance from round(v) to round(v +- e). The offset of a sum is the sum of these distances. Estimate and standard
-/// error follow from the sums in double: their offsets follow from the offsets of the sums.
+/// (collective/random.hpp). The payoff lies between its values at both ends of the price's interval: if even the highest
+/// price is below the strike k, it is exactly 0, and otherwise it has the error of the price, of k and of one rounding.
+/// Rounded to a whole number of units, v and a result within v +- e differ by at most the distance from round(v) to
+/// round(v +- e). The offset of a sum is the sum of these distances.
+///
+/// Estimate and standard error follow from the sums in double. They are compared with those of the row's own sums, so
+/// that only the roundings of this last step are allowed. Values in a file are those of other sums: their offsets follow
+/// from the offsets of the sums.
 ///
 /// The estimate must also agree with the exact value: |estimate - exact| <= 7 standard errors and rounding errors. The
 /// means of 32 replicates give the standard error, so the quotient has Student's distribution with 31 degrees of
@@ -16,6 +21,7 @@
 /// points, or a thousand paying points, nothing is said. Shifted Sobol sequences have means whose distribution is not
 /// known, but they are independent and bounded.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -23,6 +29,7 @@
 #include <cstdio>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -101,8 +108,9 @@ class PointOracle {
   using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
   struct Priced {
     Wide payoff;
+    Wide payoff_error;
     Wide price;
-    Wide error;
+    Wide price_error;
   };
 
   [[nodiscard]] Value value_at(Coordinates x) const { return of_.quantity == Quantity::pi ? of_pi(x) : of_call(x); }
@@ -137,8 +145,13 @@ class PointOracle {
     Wide const log = drift + s * z;
     Wide const price = std::exp(log);
     Wide const payoff = price > strike ? price - strike : 0;
-    Wide const of_price = u * price * (-drift + 12 * s * r + std::abs(log) + 4);
-    return {payoff, price, of_price + u * strike + u * payoff};
+    // More for the second order, and for the roundings of this computation.
+    Wide const price_error = Wide(1.01) * u * price * (-drift + 12 * s * r + std::abs(log) + 4);
+    Wide const apart = price_error + Wide(1.01) * u * strike;
+    Wide const lowest = std::max(price - apart - strike, Wide(0));
+    Wide const highest = std::max(price + apart - strike, Wide(0));
+    Wide const payoff_error = std::max(payoff - lowest, highest - payoff) + Wide(1.01) * u * highest;
+    return {payoff, payoff_error, price, price_error};
   }
   [[nodiscard]] Value of_call(Coordinates x) const {
     int const unused = std::is_same_v<T, double> ? 0 : 8;
@@ -148,17 +161,16 @@ class PointOracle {
     Wide const u = static_cast<Wide>(unit_roundoff(dtype_of<T>));
     Priced const up = priced(z, r);
     Wide value = up.payoff;
-    Wide error = up.error;
+    Wide error = up.payoff_error;
     if (of_.variates == Variates::antithetic) {
       Priced const down = priced(-z, r);
       value = (up.payoff + down.payoff) / 2;
-      error = (up.error + down.error) / 2 + u * value;
+      error = (up.payoff_error + down.payoff_error) / 2 + u * value;
     } else if (of_.variates == Variates::control) {
       auto const factor = static_cast<Wide>(control_factor(of_));
       value -= factor * (up.price - 1);
-      error += std::abs(factor) * (up.error + 4 * u * (up.price + 1)) + u * std::abs(value);
+      error += std::abs(factor) * (up.price_error + 4 * u * (up.price + 1)) + u * std::abs(value);
     }
-    // The second order, and the roundings of this computation.
     error *= Wide(1.01);
     auto const whole = [&](Wide v) { return static_cast<std::int64_t>(std::round(v * unit_)); };
     std::int64_t const units = whole(value);
@@ -231,18 +243,9 @@ Statistic agreement(double estimate, double exact, double standard_error, double
   return result;
 }
 
+// Estimate and standard error that follow from sums, any of which may differ by `most`.
 template <class T>
-std::vector<ExpectedField> expected(Parameters const& parameters, Total const& total) {
-  auto const n = static_cast<double>(parameters.count);
-  ExpectedField sums = zero_field("sums", {replicates});
-  sums.terms = n / replicates + 1;
-  bool exact = true;
-  for (std::size_t r = 0; r < replicates; ++r) {
-    sums.value[r] = static_cast<double>(total.units[r]);
-    exact = exact && total.most[r] == 0;
-  }
-  if (!exact) sums.offset.assign(total.most.begin(), total.most.end());
-
+std::pair<ExpectedField, ExpectedField> means_of(Parameters const& parameters, Total const& total) {
   long double const one = parameters.quantity == Quantity::pi ? 1 : static_cast<long double>(parameters.spot);
   long double const unit = std::ldexp(one, -digits_of(parameters));
   auto const points = static_cast<long double>(parameters.count);
@@ -265,8 +268,7 @@ std::vector<ExpectedField> expected(Parameters const& parameters, Total const& t
     largest_most = std::max(largest_most, static_cast<long double>(total.most[r]) / own);
   }
   // Computed in double, then rounded to the dtype: the scale is in units of the dtype's roundoff.
-  double const roundoff = unit_roundoff(DType::float64);
-  double const narrower = roundoff / unit_roundoff(dtype_of<T>);
+  double const narrower = unit_roundoff(DType::float64) / unit_roundoff(dtype_of<T>);
   ExpectedField estimate = zero_field("estimate", {});
   ExpectedField standard_error = zero_field("standard_error", {});
   estimate.terms = standard_error.terms = replicates;
@@ -278,8 +280,33 @@ std::vector<ExpectedField> expected(Parameters const& parameters, Total const& t
   standard_error.scale = {static_cast<double>(largest * unit) * narrower};
   standard_error.offset = {
       static_cast<double>(2 * largest_most * unit / std::sqrt(static_cast<long double>(replicates - 1)))};
-  if (!exact) standard_error.scale = {static_cast<double>(largest * unit)};
   if (parameters.count == 0) estimate.scale = standard_error.scale = {0};
+  return {std::move(estimate), std::move(standard_error)};
+}
+
+// The sums of a row's result, or nothing if not all of them are there (--verify sample).
+std::optional<Total> sums_in(std::vector<HostField> const& result) {
+  Total total;
+  for (HostField const& field : result) {
+    if (field.name != "sums" || field.count() != replicates) continue;
+    std::copy_n(static_cast<std::int64_t const*>(field.data.get()), replicates, total.units.begin());
+    return total;
+  }
+  return std::nullopt;
+}
+
+template <class T>
+std::vector<ExpectedField> expected(Parameters const& parameters, Total const& total) {
+  auto const n = static_cast<double>(parameters.count);
+  ExpectedField sums = zero_field("sums", {replicates});
+  sums.terms = n / replicates + 1;
+  bool exact = true;
+  for (std::size_t r = 0; r < replicates; ++r) {
+    sums.value[r] = static_cast<double>(total.units[r]);
+    exact = exact && total.most[r] == 0;
+  }
+  if (!exact) sums.offset.assign(total.most.begin(), total.most.end());
+  auto [estimate, standard_error] = means_of<T>(parameters, total);
 
   bool const pi = parameters.quantity == Quantity::pi;
   double const paying = pi ? 1 : probability_of_use(parameters);
@@ -293,6 +320,17 @@ std::vector<ExpectedField> expected(Parameters const& parameters, Total const& t
       return agreement(static_cast<double>(*static_cast<T const*>(actual.data.get())), exact_one, error, rounding);
     };
   }
+  estimate.of_result = [parameters, known = estimate](std::vector<HostField> const& result) {
+    std::optional<Total> const own = sums_in(result);
+    if (!own) return known;
+    ExpectedField field = means_of<T>(parameters, *own).first;
+    field.statistic = known.statistic;
+    return field;
+  };
+  standard_error.of_result = [parameters, known = standard_error](std::vector<HostField> const& result) {
+    std::optional<Total> const own = sums_in(result);
+    return own ? means_of<T>(parameters, *own).second : known;
+  };
   return list_of(std::move(sums), std::move(estimate), std::move(standard_error));
 }
 

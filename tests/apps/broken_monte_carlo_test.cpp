@@ -32,7 +32,9 @@ enum class Mistake {
   wrong_drift,         // the price's mean is exp(s^2)
   point_skipped,       // the Sobol sequence begins at its second point
   no_shift,            // all Sobol sequences are the same
-  zero_included        // u = 0 is possible: its logarithm is infinite
+  zero_included,       // u = 0 is possible: its logarithm is infinite
+  error_twice,         // twice the standard error of right sums
+  estimate_off         // by a few roundings
 };
 
 template <Mistake mistake, class Points>
@@ -86,9 +88,10 @@ struct SumReplicate {
 
 template <Mistake mistake>
 struct Broken {
-  // Two of 32 shifted sequences reach zero in the 24 bits of a float; in the 32 bits of a double none does.
+  // Two of 32 shifted sequences reach zero in the 24 bits of a float; in the 32 bits of a double none does. Only in
+  // float may the roundings of points exceed the standard error.
   template <ExecutionSpace Exec, std::floating_point T>
-    requires(mistake != Mistake::zero_included || std::same_as<T, float>)
+    requires((mistake != Mistake::zero_included && mistake != Mistake::error_twice) || std::same_as<T, float>)
   void operator()(Exec const& exec, InputOn<MonteCarlo, Exec, T> const& in,
                   OutputOn<MonteCarlo, Exec, T> const& out) const {
     Kokkos::deep_copy(exec, out.sums, std::int64_t{0});
@@ -102,6 +105,11 @@ struct Broken {
       }
     });
     EstimatePlan<Exec, T>(of, "tessera::tests::broken_monte_carlo").finish(exec, out);
+    Kokkos::parallel_for(
+        "tessera::tests::broken_monte_carlo", over<int>(exec, 1), KOKKOS_LAMBDA(int) {
+          if (mistake == Mistake::error_twice) out.standard_error() *= 2;
+          if (mistake == Mistake::estimate_off) out.estimate() *= 1 + 8 * Kokkos::Experimental::epsilon_v<T>;
+        });
   }
   template <class Exec, class Points, class Value>
   static void sum(Exec const& exec, Points const& points, Value const& value, Parameters const& of,
@@ -152,6 +160,28 @@ TEST(BrokenMonteCarlo, NoShift) {
 }
 TEST(BrokenMonteCarlo, ZeroIncluded) {
   expect_caught<MonteCarlo>(Broken<Mistake::zero_included>{}, default_size, call("sobol"), "sums: 2 of 32");
+}
+
+// The roundings of points may exceed the standard error, which must follow from the row's own sums.
+TEST(BrokenMonteCarlo, ErrorTwice) {
+  expect_caught<MonteCarlo>(Broken<Mistake::error_twice>{}, 1 << 22, call("sobol", "control"), "standard_error: 1 of 1");
+  expect_caught<MonteCarlo>(Broken<Mistake::estimate_off>{}, 100003, call("sobol"), "estimate: 1 of 1");
+}
+// Nearly all points are worth exactly 0.
+TEST(MonteCarlo, AnOptionThatHardlyEverPaysIsChecked) {
+  Broken<Mistake::none> const right;
+  App const checked = testing::app_with({testing::rows_of<MonteCarlo>(right)});
+  for (ParameterMap const& given : {ParameterMap{{"quantity", "call"s}, {"strike", 200.0}},
+                                    ParameterMap{{"quantity", "call"s}, {"strike", 300.0}},
+                                    ParameterMap{{"quantity", "call"s}, {"strike", 9000.0}},
+                                    ParameterMap{{"quantity", "call"s}, {"rate", -1.0}, {"years", 2.0}}}) {
+    for (Row const& row : checked.rows) {
+      if (!testing::is_wanted(row)) continue;
+      auto const problem_case = checked.generate(row.dtype, 1 << 16, 42, testing::with_defaults(checked, given));
+      EXPECT_EQ(testing::verdict_of(row, *problem_case, problem_case->reference(), false), "")
+          << testing::name_of(checked, row);
+    }
+  }
 }
 
 // The references of the dtypes of this build.

@@ -72,11 +72,12 @@ void fill_offsets(std::uint64_t stream, std::size_t size, std::size_t elements, 
   for (std::size_t i = size / 3; i < size / 2; ++i) offsets[i] = offsets[size / 3];
 }
 
-// The driver's verdict on a field.
-Verdict judged(ExpectedField const& expected, HostField const& actual, Chain const& chain,
+// The driver's verdict on field `f` of a result.
+Verdict judged(ExpectedField const& expected, std::vector<HostField> const& result, std::size_t f, Chain const& chain,
                std::vector<WrittenField> const& written, std::size_t count) {
-  if (has_own_values(written, expected.name)) return verify_own_values(expected, actual);
-  return verify(expected, actual, chain, count);
+  if (has_own_values(written, expected.name)) return verify_own_values(expected, result[f]);
+  if (expected.of_result) return verify(expected.of_result(result), result[f], chain, count);
+  return verify(expected, result[f], chain, count);
 }
 
 }  // namespace
@@ -178,7 +179,7 @@ std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedFiel
       for (std::size_t f = 0; f < fields.size(); ++f) {
         std::optional<std::size_t> const count = elements_written(written, fields[f].name, expected);
         if (!count) continue;
-        Verdict const verdict = judged(expected[f], fields[f], chain, written, *count);
+        Verdict const verdict = judged(expected[f], fields, f, chain, written, *count);
         if (!verdict.passed) return "run " + std::to_string(i) + ": " + verdict.message;
         if (i > 0 && row.info.deterministic && !same_bits(first[f], fields[f])) {
           return "run " + std::to_string(i) + ": other bits than the first run, yet said to be deterministic";
@@ -207,7 +208,7 @@ std::string verdict_of(Row const& row, Case& problem_case, std::vector<ExpectedF
       std::vector<WrittenField> const written = run->outputs();
       std::optional<std::size_t> const count = elements_written(written, fields[f].name, expected);
       if (!count) continue;
-      Verdict const verdict = judged(expected[f], fields[f], chain, written, *count);
+      Verdict const verdict = judged(expected[f], fields, f, chain, written, *count);
       if (!verdict.passed) return verdict.message;
       std::string const weak = weakness_of(verdict.seen, expected[f], problem_case.terms());
       if (!weak.empty()) return weak;

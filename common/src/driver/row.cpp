@@ -112,7 +112,9 @@ std::string find_fault(std::vector<HostField> const& result, Oracle const& oracl
       if (!verdict.passed && fault.empty()) fault = verdict.message + against;
     };
     bool const own = has_own_values(written, expected.name);
-    Verdict const verdict = own ? verify_own_values(expected, *actual) : verify(expected, *actual, chain, *count);
+    Verdict const verdict = own                  ? verify_own_values(expected, *actual)
+                            : expected.of_result ? verify(expected.of_result(result), *actual, chain, *count)
+                                                 : verify(expected, *actual, chain, *count);
     seen.push_back(verdict.seen);
     note(verdict, "");
     if (own) continue;  // a file does not know these values either

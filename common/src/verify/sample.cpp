@@ -71,7 +71,10 @@ ExpectedField gather(ExpectedField const& field, std::vector<Stretch> const& str
                        .grid = field.grid};
   for (auto const bound : expected_bounds) result.*bound = gathered(field.*bound, stretches);
   bool const is_whole = count_of(stretches) == count_of(field.shape);
-  if (is_whole) result.statistic = field.statistic;
+  if (is_whole) {
+    result.statistic = field.statistic;
+    result.of_result = field.of_result;
+  }
   if (field.narrow != nullptr) {
     for (float const value : gathered(field.narrow.get(), stretches)) result.value.push_back(value);
   }

@@ -220,6 +220,9 @@ struct ExpectedField {
   double grid = 0;
   /// Judges the whole field besides the comparison of its elements.
   std::function<Statistic(HostField const&)> statistic = {};
+  /// Returns the field that a row's result is compared with instead, for a field that the row computes from its other
+  /// fields. Values in a file are compared by the bounds above.
+  std::function<ExpectedField(std::vector<HostField> const& result)> of_result = {};
   /// Judges the field instead, for a row with values of its own (WrittenField::own_values).
   std::function<Statistic(HostField const&)> of_own_values = {};
 };
