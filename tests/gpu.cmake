@@ -136,7 +136,7 @@ if(TESSERA_KOKKOS_ARCH MATCHES "HOPPER90")
   # Not AskForWarpgroups, a reduction that runs no kernel of its own.
   tessera_add_machine_code_test(matmul ParallelFor.*Warpgroup
     WARPGROUP[.]ARRIVE WARPGROUP[.]DEPBAR FENCE[.]VIEW[.]ASYNC)
-  # Both halves of a cluster's barrier, and the election of a lane. Not yet run on a GPU.
+  # Both halves of a cluster's barrier, and the election of a lane.
   tessera_add_machine_code_test(dot run_in_cluster.*ClusterSumKernel CGABAR_ARV CGABAR_WAIT ELECT)
   tessera_add_machine_code_test(histogram run_in_cluster.*ClusterHistogramKernel CGABAR_ARV CGABAR_WAIT)
 endif()

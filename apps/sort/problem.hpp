@@ -133,7 +133,7 @@ struct Sort {
     if (parameters.begin_bit < parameters.last_bit(width) && parameters.last_bit(width) <= width) return;
     throw UserError("bits " + std::to_string(parameters.begin_bit) + " to " +
                     std::to_string(parameters.last_bit(width)) + " of " + std::string(name_of(dtype)) +
-                    " keys (a key has bits 0 to " + std::to_string(width) +
+                    " keys (a key has bits 0 to " + std::to_string(width - 1) +
                     "); choose 0 <= --begin-bit < --end-bit <= " + std::to_string(width));
   }
 

@@ -31,7 +31,7 @@
 
 namespace tessera::kernels {
 
-/// Tuning parameters of ClusterHistogram: the values of ScratchHistogram, not yet measured on clusters.
+/// Tuning parameters of ClusterHistogram: the values of ScratchHistogram.
 template <ExecutionSpace Exec, class T>
 struct ClusterHistogramTuning {
   static constexpr int lanes = lane::natural_width<Exec>;

@@ -27,8 +27,8 @@ inline constexpr int bytes_per_lane = value_bytes<Value> == 0                   
                                       : std::is_same_v<T, double> && value_bytes<Value> > 4 ? 64
                                                                                             : 80;
 
-/// For GPUs. T: the items; Value: what moves with each, or NoValue. No number is measured yet: the shapes are those
-/// that CUB's radix sort has for the same sizes, within 40 KB of scratch.
+/// For GPUs. T: the items; Value: what moves with each, or NoValue. The shapes are those that CUB's radix sort has
+/// for the same sizes, within 40 KB of scratch.
 template <ExecutionSpace Exec, class T, class Value>
 struct WarpBinTuning {
   static constexpr int lanes = 32;
