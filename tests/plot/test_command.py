@@ -286,6 +286,29 @@ class Command(unittest.TestCase):
         self.assertEqual(result.returncode, 1, result)
         self.assertRegex(result.stderr, r"^tessera-plot: cannot write .+ \(.+\); .+\n$")
 
+    @unittest.skipUnless(can_draw, "needs matplotlib")
+    def test_a_disk_that_becomes_full(self):
+        path = write(self.folder, "r.json", GOOD)
+        command = [sys.executable, PROGRAM, path, "--kind", "shares", "-o", "s.png"]
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(command, cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, 1, result)
+        self.assertRegex(result.stderr, r"^tessera-plot: cannot write to stdout \(.+\); .+\n$")
+        short = "ulimit -f 1; exec \"$@\""  # at most 1024 bytes, or 512
+        result = subprocess.run(["sh", "-c", short, "sh", *command], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(result.returncode, 1, result)
+        self.assertRegex(result.stderr, r"^tessera-plot: cannot write s.png \(.+\); .+ --output\n$")
+        self.assertEqual(os.listdir(self.folder), ["r.json"])
+
+    @unittest.skipUnless(can_draw, "needs matplotlib")
+    def test_names_too_long_for_a_picture(self):
+        rows = [{"app": "map", "variant": letter * 120, "seconds": 1e-3} for letter in "abc"]
+        path = write(self.folder, "r.json", report(rows))
+        for kind in ("roofline", "shares"):
+            result = self.run_plot(path, "--kind", kind, "-o", "s.png")
+            self.assertNotIn("Traceback", result.stderr)
+            self.assertIn(result.returncode, (0, 2), result)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,6 +1,7 @@
 """The command line of tessera-plot."""
 
 import argparse
+import contextlib
 import os
 import subprocess
 import sys
@@ -51,13 +52,20 @@ def parse(arguments):
 def main(arguments=None):
     options = parse(arguments)
     try:
-        return run(options)
+        code = run(options)
+        sys.stdout.flush()
+        return code
     except UserError as error:
         print(f"tessera-plot: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"tessera-plot: cannot write {error.filename or 'to stdout'} ({error.strerror}); name another place with "
-              "--output", file=sys.stderr)  # fmt: skip
+        if error.filename:
+            text = f"{error.filename} ({error.strerror}); name another place with --output"
+        else:
+            text = f"to stdout ({error.strerror}); free some space, or send it elsewhere"
+            with contextlib.suppress(OSError):  # at its end Python would try once more to write what is left
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"tessera-plot: cannot write {text}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -89,10 +97,25 @@ def _drawn(draw, name, kind, data, names):
     try:
         return getattr(draw, kind)(data, names)
     except Exception as error:  # of matplotlib's, for figures that nobody thought of
-        raise UserError(
-            f"cannot draw {name} ({type(error).__name__}: {_first_line(error)}); "
-            "choose others with --kind, --app, --variant, or look for odd figures in the report"
-        )
+        raise _cannot_draw(name, error) from error
+
+
+def _cannot_draw(name, error):
+    return UserError(
+        f"cannot draw {name} ({type(error).__name__}: {_first_line(error)}); "
+        "choose others with --kind, --app, --variant, or look for odd figures or long names in the report"
+    )
+
+
+def _save(draw, name, figure, file):
+    try:
+        draw.save(figure, file)
+    except Exception as error:  # many figures are laid out only now
+        with contextlib.suppress(OSError):
+            os.remove(file)  # half a picture
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, error.filename or file) from error
+        raise _cannot_draw(name, error) from error
 
 
 def run(options):
@@ -129,7 +152,7 @@ def run(options):
     for name, kind, data in pictures:
         files = [options.output] if single else [f"{options.output}/{name}.{ending}" for ending in formats]
         for file in files:
-            draw.save(_drawn(draw, name, kind, data, names), file)
+            _save(draw, name, _drawn(draw, name, kind, data, names), file)
             print(file)
     left_out = {}
     for report in reports:
