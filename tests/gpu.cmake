@@ -140,10 +140,17 @@ if(TESSERA_KOKKOS_ARCH MATCHES "HOPPER90")
   tessera_add_machine_code_test(dot run_in_cluster.*ClusterSumKernel CGABAR_ARV CGABAR_WAIT ELECT)
   tessera_add_machine_code_test(histogram run_in_cluster.*ClusterHistogramKernel CGABAR_ARV CGABAR_WAIT)
 endif()
-tessera_add_machine_code_test(dot SinglePassSumKernel MEMBAR)
-tessera_add_machine_code_test(histogram HistogramKernel MEMBAR)
-tessera_add_machine_code_test(partition CountLefts MEMBAR)
-tessera_add_machine_code_test(softmax HeldColumn MEMBAR)
+# Fences of the device, not those of a team (CTA), which barriers may have: one before a team announces its result, and
+# one before the last team reads all results. A kernel that reads them by an atomic operation alone needs only the first.
+set(fence "MEMBAR[.][A-Z]+[.]GPU")
+tessera_add_machine_code_test(dot SinglePassSumKernel ${fence} ${fence})
+tessera_add_machine_code_test(histogram ScratchHistogramKernel ${fence} ${fence})
+tessera_add_machine_code_test(histogram LaneHistogramKernel ${fence} ${fence})
+tessera_add_machine_code_test(partition CountLefts ${fence})
+tessera_add_machine_code_test(softmax HeldColumn ${fence} ${fence})
+tessera_add_machine_code_test(sort CountAllKernel ${fence} ${fence})
+tessera_add_machine_code_test(top_k FindThresholdKernel ${fence} ${fence})
+tessera_add_machine_code_test(axis_sum TeamRows.*BySeveralTeams ${fence} ${fence})
 
 # Every row once at the size of a GPU's runs, and each family of kernels behind 2^31 elements.
 foreach(app IN LISTS apps)

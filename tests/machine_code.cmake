@@ -2,7 +2,8 @@
 #
 #   cmake -D CUOBJDUMP=... -D PROGRAM=... -D "KERNELS=regex" -D "INSTRUCTIONS=regex|regex" -P machine_code.cmake
 #
-# Every kernel whose mangled name matches must have each of the instructions; and there must be one.
+# Every kernel whose mangled name matches must have each of the instructions, as often as it is named; and there must be
+# one such kernel.
 file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/machine_code)
 get_filename_component(name ${PROGRAM} NAME)
 string(MD5 id "${KERNELS}")
@@ -33,9 +34,12 @@ foreach(line IN LISTS lines)
       set(wanted ${INSTRUCTIONS})
     endif()
   else()
-    foreach(instruction IN LISTS wanted)
+    set(different ${wanted})
+    list(REMOVE_DUPLICATES different)
+    foreach(instruction IN LISTS different)
       if(line MATCHES "${instruction}")
-        list(REMOVE_ITEM wanted ${instruction})
+        list(FIND wanted "${instruction}" at)
+        list(REMOVE_AT wanted ${at})
       endif()
     endforeach()
   endif()
