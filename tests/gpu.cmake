@@ -140,8 +140,9 @@ if(TESSERA_KOKKOS_ARCH MATCHES "HOPPER90")
   tessera_add_machine_code_test(dot run_in_cluster.*ClusterSumKernel CGABAR_ARV CGABAR_WAIT ELECT)
   tessera_add_machine_code_test(histogram run_in_cluster.*ClusterHistogramKernel CGABAR_ARV CGABAR_WAIT)
 endif()
-# Fences of the device, not those of a team (CTA), which barriers may have: one before a team announces its result, and
-# one before the last team reads all results. A kernel that reads them by an atomic operation alone needs only the first.
+# Fences of the device, not those of a team (CTA), which barriers may have: one before a team announces its result,
+# and one before the last team reads all results. A kernel that reads them by an atomic operation alone needs only the
+# first.
 set(fence "MEMBAR[.][A-Z]+[.]GPU")
 tessera_add_machine_code_test(dot SinglePassSumKernel ${fence} ${fence})
 tessera_add_machine_code_test(histogram ScratchHistogramKernel ${fence} ${fence})

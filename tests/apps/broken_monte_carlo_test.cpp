@@ -164,17 +164,18 @@ TEST(BrokenMonteCarlo, ZeroIncluded) {
 
 // The roundings of points may exceed the standard error, which must follow from the row's own sums.
 TEST(BrokenMonteCarlo, ErrorTwice) {
-  expect_caught<MonteCarlo>(Broken<Mistake::error_twice>{}, 1 << 22, call("sobol", "control"), "standard_error: 1 of 1");
+  expect_caught<MonteCarlo>(Broken<Mistake::error_twice>{}, 1 << 22, call("sobol", "control"),
+                            "standard_error: 1 of 1");
   expect_caught<MonteCarlo>(Broken<Mistake::estimate_off>{}, 100003, call("sobol"), "estimate: 1 of 1");
 }
 // Nearly all points are worth exactly 0.
 TEST(MonteCarlo, AnOptionThatHardlyEverPaysIsChecked) {
   Broken<Mistake::none> const right;
   App const checked = testing::app_with({testing::rows_of<MonteCarlo>(right)});
-  for (ParameterMap const& given : {ParameterMap{{"quantity", "call"s}, {"strike", 200.0}},
-                                    ParameterMap{{"quantity", "call"s}, {"strike", 300.0}},
-                                    ParameterMap{{"quantity", "call"s}, {"strike", 9000.0}},
-                                    ParameterMap{{"quantity", "call"s}, {"rate", -1.0}, {"years", 2.0}}}) {
+  for (ParameterMap const& given :
+       {ParameterMap{{"quantity", "call"s}, {"strike", 200.0}}, ParameterMap{{"quantity", "call"s}, {"strike", 300.0}},
+        ParameterMap{{"quantity", "call"s}, {"strike", 9000.0}},
+        ParameterMap{{"quantity", "call"s}, {"rate", -1.0}, {"years", 2.0}}}) {
     for (Row const& row : checked.rows) {
       if (!testing::is_wanted(row)) continue;
       auto const problem_case = checked.generate(row.dtype, 1 << 16, 42, testing::with_defaults(checked, given));

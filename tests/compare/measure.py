@@ -51,7 +51,8 @@ CASES = {
             ["histogram"], "2^28", ["--bins", bins, "--distribution", distribution], False)
         for distribution in ("uniform", "zipf") for bins in ("1", "16", "256", "4096", "65536")
     },
-    "sizes": (["prefix_sum", "partition", "histogram", "dot", "map", "transpose", "zip"], "2^22,2^24,2^26,2^30", [], False),
+    "sizes": (
+        ["prefix_sum", "partition", "histogram", "dot", "map", "transpose", "zip"], "2^22,2^24,2^26,2^30", [], False),
     # Keys of 32 and 64 bits, without and with values of 32 bits. Only variants that a user would choose.
     **{
         f"sort-{keys}{'-values' if values == 'index' else ''}": (

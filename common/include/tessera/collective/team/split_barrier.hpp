@@ -65,8 +65,8 @@ class SplitBarrier {
     asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(token) : "r"(address()) : "memory");
     return token;
 #else
-    // The phase cannot end before this thread has arrived. x86 cannot show the loss of one of these fences: it keeps the
-    // order of stores, and the addition is a fence by itself.
+    // The phase cannot end before this thread has arrived. x86 cannot show the loss of one of these fences: it keeps
+    // the order of stores, and the addition is a fence by itself.
     std::uint32_t const phase = collective::load_word(&state_->phase);
     Kokkos::memory_fence();
     if (Kokkos::atomic_fetch_add(&state_->arrived, 1U) + 1 == threads_) {
