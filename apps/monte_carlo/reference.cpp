@@ -6,14 +6,15 @@
 /// Error bounds. The points of pi are integers, and so are their values: sums must be equal. The value of an option's
 /// point, v, may differ by e, an error from analysis: with price x = exp(a), a = drift + s z and the unit roundoff u,
 /// the price has the error u x (|drift| + 12 s r + |a| + 4), because a normal number has the error 9 u r
-/// (collective/random.hpp). The payoff lies between its values at both ends of the price's interval: if even the highest
-/// price is below the strike k, it is exactly 0, and otherwise it has the error of the price, of k and of one rounding.
+/// (collective/random.hpp). The payoff lies between its values at both ends of the price's interval: if even the
+/// highest price is below the strike k, it is exactly 0, and otherwise it has the error of the price, of k and of one
+/// rounding.
 /// Rounded to a whole number of units, v and a result within v +- e differ by at most the distance from round(v) to
 /// round(v +- e). The offset of a sum is the sum of these distances.
 ///
 /// Estimate and standard error follow from the sums in double. They are compared with those of the row's own sums, so
-/// that only the roundings of this last step are allowed. Values in a file are those of other sums: their offsets follow
-/// from the offsets of the sums.
+/// that only the roundings of this last step are allowed. Values in a file are those of other sums: their offsets
+/// follow from the offsets of the sums.
 ///
 /// The estimate must also agree with the exact value: |estimate - exact| <= 7 standard errors and rounding errors. The
 /// means of 32 replicates give the standard error, so the quotient has Student's distribution with 31 degrees of
