@@ -59,7 +59,7 @@ class OfBlocks {
   [[nodiscard]] Prediction prediction() const {
     Prediction result{.bytes = work().bytes, .longest_seconds = 0, .sum_seconds = 0};
     auto const add_all = [&](auto const& part) {
-      add_part(result, seconds_alone(exec_, [&] {
+      add_part(result, seconds_alone(exec_, 3, [&] {
                  for (std::int64_t block = 0; block < chains_.count; ++block) part(block);
                }));
     };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
@@ -13,10 +14,14 @@
 
 namespace tessera::concurrent {
 
-/// Returns the seconds of one call of `enqueue`: the best of five batches, of fewer if they take longer than 0.1 s. A
-/// batch has as many calls as take 200 us, so that its fence does not count. Waits.
+/// Seconds for timing all parts of a row, if single calls do not take longer.
+inline constexpr double seconds_for_parts = 0.1;
+
+/// Returns the seconds of one call of `enqueue`: the best of five batches, of fewer if they take longer than this
+/// part's share, seconds_for_parts / `parts`. A batch has as many calls as take 200 us, so that its fence does not
+/// count. Waits.
 template <ExecutionSpace Exec, class Enqueue>
-[[nodiscard]] double seconds_alone(Exec const& exec, Enqueue const& enqueue) {
+[[nodiscard]] double seconds_alone(Exec const& exec, std::int64_t parts, Enqueue const& enqueue) {
   using Clock = std::chrono::steady_clock;
   auto const seconds_of = [&](int calls) {
     auto const begin = Clock::now();
@@ -28,7 +33,8 @@ template <ExecutionSpace Exec, class Enqueue>
   double best = std::numeric_limits<double>::infinity();
   double total = 0;
   int calls = 1;
-  for (int batches = 0; batches < 5 && total < 0.1;) {
+  double const share = seconds_for_parts / static_cast<double>(parts);
+  for (int batches = 0; batches == 0 || (batches < 5 && total < share);) {
     double const seconds = seconds_of(calls);
     total += seconds;
     if (seconds < 200e-6 && calls < 1024) {

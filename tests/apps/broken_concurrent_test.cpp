@@ -1,8 +1,10 @@
 // Wrong chains must be caught: a chain that nobody waits for, kernels in the wrong order, lost or run twice. Also what
 // Kokkos' graphs do with reductions that may run side by side.
 
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -190,6 +192,27 @@ TEST(Instances, WaitForEachOtherWithoutTheHost) {
     EXPECT_EQ(read_too_early<Exec>(true), 0) << "fork on " << space_name<Exec>();
     EXPECT_EQ(read_too_early<Exec>(false), 0) << "join on " << space_name<Exec>();
   });
+}
+
+// Chains that take longer than their share are timed once each: 64 of them do not take 64 times as long.
+int launches_of_parts = 0;
+TEST(Parts, AreTimedWithinABoundedTime) {
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  InputOn<Concurrent, Exec, float> input{};
+  input.in = ArrayOn<float*, Exec>("tessera::tests::parts", 1003);
+  input.parameters = {.chains = 64, .kernels = 1};
+  OfChains<Exec, float> const chains(Exec(), input);
+  launches_of_parts = 0;
+  Kokkos::Tools::Experimental::set_begin_parallel_for_callback([](char const*, std::uint32_t, std::uint64_t*) {
+    ++launches_of_parts;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  });
+  Prediction const found = chains.prediction();
+  Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr);
+  EXPECT_GE(launches_of_parts, 2 * 64);
+  EXPECT_LT(launches_of_parts, 3 * 64);
+  EXPECT_GE(found.longest_seconds, 2e-3);
+  EXPECT_GE(found.sum_seconds, 64 * 2e-3);
 }
 
 struct Remainders {
