@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 #include "../../apps/transformer_block/bf16_block.hpp"
 #include "../../apps/transformer_block/block_memory.hpp"
+#include "../../apps/transformer_block/places.hpp"
 #include "../../apps/transformer_block/problem.hpp"
 #include "../../apps/transformer_block/tf32_block.hpp"
 
@@ -233,6 +235,25 @@ TEST(BrokenTransformerBlock, SeesTheSequenceBefore) {
 }
 TEST(BrokenTransformerBlock, LosesHiddenUnit) {
   expect_caught<TransformerBlock>(Broken{{.last_unit = false}}, small_size, small, "y");
+}
+
+// A graph is captured again if any field moves: its kernels keep the addresses of all.
+TEST(TransformerBlock, PlacesOfAllFields) {
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  InputOn<TransformerBlock, Exec, float> input{};
+  OutputOn<TransformerBlock, Exec, float> output{};
+  auto const first = places_of(input, output);
+  EXPECT_EQ(first.size(), TransformerBlock::count_ + 1);
+  float elsewhere = 0;
+  auto const moved = [&](auto& field) {
+    auto const before = field;
+    field = std::remove_reference_t<decltype(field)>(&elsewhere, before.layout());
+    EXPECT_NE(places_of(input, output), first);
+    field = before;
+    EXPECT_EQ(places_of(input, output), first);
+  };
+  std::apply([&](auto&... field) { (moved(field), ...); },
+             std::tuple_cat(decltype(input)::fields(input), decltype(output)::fields(output)));
 }
 
 // The reference's estimate of single roundings needs chains of 64 or more, also of narrow rows.

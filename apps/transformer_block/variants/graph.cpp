@@ -3,6 +3,7 @@
 /// blocks so small that launching takes longer than computing.
 
 #include "../fused_block.hpp"
+#include "../places.hpp"
 
 #include <type_traits>
 
@@ -28,11 +29,10 @@ struct Graph {
 #ifdef KOKKOS_ENABLE_CUDA
       if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) {
         if (output.y.size() == 0) return;
-        if (x_ != input.x.data() || y_ != output.y.data()) {
+        if (auto const places = places_of(input, output); places != places_) {
           exec.fence("tessera::transformer_block::graph: the input is complete");
           graph_ = kernels::captured(instances_[0], [&] { block_(instances_[0], input, output); });
-          x_ = input.x.data();
-          y_ = output.y.data();
+          places_ = places;
         }
         kernels::launch(graph_, exec);
       }
@@ -52,8 +52,7 @@ struct Graph {
 #ifdef KOKKOS_ENABLE_CUDA
     kernels::CapturedGraph graph_;
 #endif
-    [[maybe_unused]] T const* x_ = nullptr;
-    [[maybe_unused]] T const* y_ = nullptr;
+    [[maybe_unused]] Places<InputOn<TransformerBlock, Exec, T>, OutputOn<TransformerBlock, Exec, T>> places_{};
   };
 };
 
