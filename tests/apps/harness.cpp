@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/table/runtime.hpp>
 #include <tessera/verify/verify.hpp>
@@ -70,6 +72,20 @@ void fill_offsets(std::uint64_t stream, std::size_t size, std::size_t elements, 
   if (size > 0) offsets[0] = 0;
   if (size > 1) offsets[size - 1] = static_cast<std::int64_t>(elements);
   for (std::size_t i = size / 3; i < size / 2; ++i) offsets[i] = offsets[size / 3];
+}
+
+// What run_row and verdict_of did since the last call of all_were_skipped().
+struct Outcomes {
+  int run = 0;
+  int skipped = 0;
+  std::string why = {};  // of the last one that was skipped
+};
+Outcomes outcomes;
+
+std::string skipped(Skip const& skip) {
+  ++outcomes.skipped;
+  outcomes.why = skip.what();
+  return "skipped: " + outcomes.why;
 }
 
 // The driver's verdict on field `f` of a result.
@@ -174,6 +190,7 @@ std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedFiel
       run->enqueue();
       run->fence();
       std::vector<HostField> const fields = run->fetch();
+      if (i == 0) ++outcomes.run;
       if (fields.size() != expected.size()) return "another number of fields";
       std::vector<WrittenField> const written = run->outputs();
       for (std::size_t f = 0; f < fields.size(); ++f) {
@@ -189,7 +206,7 @@ std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedFiel
       if (i == 0 && runs > 1) run->renew();
     }
   } catch (Skip const& skip) {
-    return std::string("skipped: ") + skip.what();
+    return skipped(skip);
   } catch (std::exception const& error) {
     return error.what();
   }
@@ -204,6 +221,7 @@ std::string verdict_of(Row const& row, Case& problem_case, std::vector<ExpectedF
     run->enqueue();
     run->fence();
     std::vector<HostField> const fields = run->fetch();
+    ++outcomes.run;
     for (std::size_t f = 0; f < fields.size(); ++f) {
       std::vector<WrittenField> const written = run->outputs();
       std::optional<std::size_t> const count = elements_written(written, fields[f].name, expected);
@@ -214,9 +232,15 @@ std::string verdict_of(Row const& row, Case& problem_case, std::vector<ExpectedF
       if (!weak.empty()) return weak;
     }
   } catch (Skip const& skip) {
-    return std::string("skipped: ") + skip.what();
+    return skipped(skip);
   }
   return {};
+}
+
+std::string all_were_skipped() {
+  Outcomes const last = std::exchange(outcomes, {});
+  if (last.run > 0 || last.skipped == 0) return {};
+  return "all " + std::to_string(last.skipped) + " rows were skipped; the last one: " + last.why;
 }
 
 std::string name_of(App const& app, Row const& row) {
@@ -233,6 +257,21 @@ std::vector<DType> dtypes_of_this_build() {
     if (std::find(names.begin(), names.end(), name) != names.end()) dtypes.push_back(dtype);
   }
   return dtypes;
+}
+
+std::string mistake_in_environment() {
+  char const* const space = std::getenv("TESSERA_TEST_SPACE");
+  char const* const level = std::getenv("TESSERA_TEST_LEVEL");
+  std::vector<std::string> const spaces = enabled_spaces();
+  if (space != nullptr && std::ranges::find(spaces, space) == spaces.end()) {
+    return "TESSERA_TEST_SPACE=" + std::string(space) + " names no space of this build; use one of " +
+           join(spaces, ", ");
+  }
+  auto const has_name = [&](Level known) { return tessera::name_of(known) == level; };
+  if (level != nullptr && std::ranges::none_of(all_levels, has_name)) {
+    return "TESSERA_TEST_LEVEL=" + std::string(level) + " names no level; see --list";
+  }
+  return {};
 }
 
 bool is_wanted(Row const& row) {

@@ -87,6 +87,14 @@ class GivenFields final : public FieldSource {
 /// Returns true if this build has the space's dtype.
 [[nodiscard]] std::vector<DType> dtypes_of_this_build();
 
+/// Returns what is wrong with TESSERA_TEST_SPACE or TESSERA_TEST_LEVEL, or nothing: no row has a space that this build
+/// lacks, and no test would fail.
+[[nodiscard]] std::string mistake_in_environment();
+
+/// Returns "all N rows were skipped; the last one: why" if run_row and verdict_of ran no row since the last call
+/// although they skipped some, or nothing.
+[[nodiscard]] std::string all_were_skipped();
+
 /// Returns false if TESSERA_TEST_SPACE or TESSERA_TEST_LEVEL is set to another space or level than the row's. Thus a
 /// GPU test does not spend its time on the host.
 [[nodiscard]] bool is_wanted(Row const& row);

@@ -15,6 +15,8 @@
 #include <string>
 #include <thread>
 
+#include "../apps/harness.hpp"
+
 #include <tessera/ranks/ranks.hpp>
 
 namespace {
@@ -104,6 +106,10 @@ class Patience final : public ::testing::EmptyTestEventListener {
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
+  if (std::string const mistake = tessera::testing::mistake_in_environment(); !mistake.empty()) {
+    std::cerr << mistake << std::endl;
+    return 2;
+  }
   auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
   if (!tessera::ranks::world().first()) {
     delete listeners.Release(listeners.default_result_printer());
