@@ -8,6 +8,7 @@
 
 #include "block_memory.hpp"
 
+#include <tessera/collective/in_range.hpp>
 #include <tessera/kernels/multi_head_attention.hpp>  // Heads
 #include <tessera/kernels/product_form.hpp>          // gelu
 
@@ -25,12 +26,20 @@ struct PlainStages {
     std::size_t const n = x.extent(1);
     Kokkos::parallel_for(
         "tessera::transformer_block::plain::layernorm", over(exec, x.extent(0)), KOKKOS_LAMBDA(std::size_t r) {
-          T sum = 0;
-          T squares = 0;
-          for (std::size_t h = 0; h < n; ++h) sum += x(r, h) - x(r, 0);
-          T const mean = sum / static_cast<T>(n);
-          for (std::size_t h = 0; h < n; ++h) squares += (x(r, h) - x(r, 0) - mean) * (x(r, h) - x(r, 0) - mean);
-          T const inverse = 1 / Kokkos::sqrt(squares / static_cast<T>(n) + eps);
+          T mean = 0;
+          T inverse = 0;
+          for (T scale = 1;; scale = collective::shrink<T>) {  // once more if a sum has left the range
+            T sum = 0;
+            T squares = 0;
+            for (std::size_t h = 0; h < n; ++h) sum += (x(r, h) - x(r, 0)) * scale;
+            mean = sum / static_cast<T>(n) / scale;
+            for (std::size_t h = 0; h < n; ++h) {
+              T const deviation = (x(r, h) - x(r, 0) - mean) * scale;
+              squares += deviation * deviation;
+            }
+            inverse = scale / Kokkos::sqrt(squares / static_cast<T>(n) + eps * scale * scale);
+            if (inverse > 0 || scale < 1) break;
+          }
           for (std::size_t h = 0; h < n; ++h) ln(r, h) = gamma(h) * ((x(r, h) - x(r, 0) - mean) * inverse) + beta(h);
         });
   }

@@ -420,7 +420,7 @@ class Oracle {
     double const of_w = (2 * std::sqrt(v * m) + growth_ * m + v + 2 * tiny()) / static_cast<double>(w) + 1;
     double const of_root = 0.6 * of_w + 3;
     double const entered = root_mean_square(s, d_) / sigma;
-    bool const bounded = growth_ * of_w <= 0.1 && 2 * widest <= largest && error_squares <= largest &&
+    bool const bounded = growth_ * of_w <= 0.1 && 2 * widest <= largest &&
                          1 / sigma >= static_cast<double>(std::is_integral_v<T> ? T(0) : std::numeric_limits<T>::min());
     bool const known = bounded && growth_ * entered <= 0.1;
     for (std::size_t h = 0; h < d_; ++h) {

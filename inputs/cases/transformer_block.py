@@ -97,3 +97,12 @@ def cases():
 
     yield block_case("equal_weights", "keys that are all the same: the mean of the values so far", (1, 50, 32, 64), 2,
                      DOUBLE, change=flatten)
+
+    def enlarge(fields):
+        """Values whose sum leaves the range, rows of x whose squares leave it, and products that bring them back."""
+        fields["x"] *= FLOAT.type(4e36)
+        fields["bv"][:] = FLOAT.type(3e38)
+        fields["wo"] *= FLOAT.type(1e-2)
+
+    yield block_case("huge", "sums of values and of squares that leave the range, means that do not", (1, 40, 16, 24), 2,
+                     change=enlarge)

@@ -60,13 +60,13 @@ struct Plain {
             T most = score(first);
             for (std::size_t key = first; key < end; ++key) most = Kokkos::max(most, score(key));
             T total = 0;
+            for (std::size_t key = first; key < end; ++key) total += Kokkos::exp(score(key) - most);
             for (std::size_t c = col; c < col + of.dim; ++c) mean(row, c) = 0;
             for (std::size_t key = first; key < end; ++key) {
-              T const weight = Kokkos::exp(score(key) - most);
-              total += weight;
+              // Divided first: a sum of huge values that is divided at the end may leave the range.
+              T const weight = Kokkos::exp(score(key) - most) / total;
               for (std::size_t c = col; c < col + of.dim; ++c) mean(row, c) += weight * v(key, c);
             }
-            for (std::size_t c = col; c < col + of.dim; ++c) mean(row, c) /= total;
           });
     }
   };
