@@ -74,7 +74,8 @@ Setter selection(Selection& target, Names const& names, std::string const& who_h
 
 Setter seed(std::uint64_t& target) {
   return [&target](std::string const& option, std::string const& text) {
-    auto const value = to_number<std::uint64_t>(text);
+    auto value = to_number<std::uint64_t>(text);  // all of 64 bits
+    if (!value) value = one_size(text);
     if (!value) bad_value(option, text, "not a whole number from 0 to 2^64-1", "write for example --seed 42");
     target = *value;
   };

@@ -410,7 +410,11 @@ TEST_F(Parsing, bad_values) {
   EXPECT_EQ(fails({"--json="}), "no value for --json (it needs one); write --json FILE");
   EXPECT_TRUE(has(fails({"--variant", "good,,honest"}), "an empty name"));
   EXPECT_TRUE(has(fails({"--variant", "all,good"}), "`all` and other names"));
-  EXPECT_TRUE(has(fails({"--seed", "1e3"}), "bad value `1e3` for --seed"));
+  EXPECT_TRUE(has(fails({"--seed", "1.5"}), "bad value `1.5` for --seed"));
+  EXPECT_EQ(parse({"--seed", "1e3"}).seed, 1000u);
+  EXPECT_EQ(parse({"--seed", "2^10"}).seed, 1024u);
+  EXPECT_EQ(parse({"--seed", "1k"}).seed, 1024u);
+  EXPECT_EQ(parse({"--seed", "18446744073709551615"}).seed, ~std::uint64_t{0});
   EXPECT_TRUE(has(fails({"--samples", "0"}), "bad value `0` for --samples"));
   EXPECT_TRUE(has(fails({"--samples", "2000000000"}), "bad value `2000000000` for --samples"));
   EXPECT_TRUE(has(fails({"--samples", "ten"}), "bad value `ten`"));
