@@ -91,7 +91,7 @@ std::string format_seconds(double seconds) {
 std::string format_bytes(double bytes) {
   if (!std::isfinite(bytes)) return "-";
   if (bytes < 1024) return fixed(bytes, 0) + " B";
-  std::array<char const*, 5> const units{"KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::array<char const*, 6> const units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};  // 2^64 bytes are 16 EiB
   std::size_t unit = 0;
   for (bytes /= 1024; bytes >= 1024 && unit + 1 < units.size(); ++unit) bytes /= 1024;
   return fixed(bytes, 1) + " " + units[unit];
