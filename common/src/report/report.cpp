@@ -215,7 +215,7 @@ void Report::add_row(RowReport const& report) {
 }
 
 void Report::flush() {
-  if (!all_written_) write();
+  if (!all_written_ || writings_ == 0) write();
 }
 
 void Report::finish() {

@@ -1289,6 +1289,11 @@ TEST_F(Driver, an_interruption_keeps_the_rows_that_were_done) {
   EXPECT_TRUE(report()["system"]["finished"].is_null());
   // The next run is not interrupted.
   EXPECT_EQ(run({"good"}).code, 0);
+  EXPECT_TRUE(report()["system"]["finished"].is_string());
+  // Its report does not stand for a run that has no row yet.
+  EXPECT_EQ(run({"interrupts"}).code, 130);
+  EXPECT_EQ(report()["rows"].size(), 0u);
+  EXPECT_TRUE(report()["system"]["finished"].is_null());
 }
 
 extern "C" void own_handler(int) {}
