@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <optional>
 
@@ -337,8 +338,18 @@ std::string describe(PlannedCase const& planned) {
                 planned.tuning.empty() ? "" : ", " + planned.tuning);
 }
 
-std::vector<ranks::Fact> facts_of(Plan const& plan) {
+std::vector<ranks::Fact> facts_of(Plan const& plan, ranks::Ranks const& ranks) {
   std::vector<ranks::Fact> facts;
+  // Reading all of a large file takes time, so it is not read if the ranks cannot have different copies: device and
+  // number identify a file on a machine, and a boot identifies a machine.
+  std::string files;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> files;
+  if (files.empty()) files = "of rank " + std::to_string(ranks.rank());
+  for (PlannedCase const& planned : plan.cases) {
+    if (!planned.path.empty()) files += " " + planned.file->identity();
+  }
+  std::vector<std::string> const all = ranks.all_gather(files);
+  bool const same_files = std::ranges::count(all, all.front()) == ranks.count();
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
     PlannedCase const& planned = plan.cases[i];
     auto const add = [&](std::string const& what, std::string const& value) {
@@ -351,7 +362,7 @@ std::vector<ranks::Fact> facts_of(Plan const& plan) {
       // The folder may have another path on each node.
       std::string const name = fs::path(planned.path).filename().string();
       add("the input", name + of_app);
-      add("the contents of " + name, planned.file->fingerprint());
+      if (!same_files) add("the contents of " + name, planned.file->fingerprint());
     }
     std::string values;
     for (auto const& [name, value] : planned.parameters) {

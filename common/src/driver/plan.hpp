@@ -83,8 +83,9 @@ void check_kokkos_words(std::vector<std::string> const& kokkos_arguments);
 [[nodiscard]] Plan make_plan(Command const& command, Options const& options);
 
 /// Returns what must be the same on all ranks: for each case its source, shapes, parameters and rows, and the contents
-/// of its file.
-[[nodiscard]] std::vector<ranks::Fact> facts_of(Plan const& plan);
+/// of its file. If all ranks run on one machine and read the same files, their contents are left out. Must be called by
+/// all ranks.
+[[nodiscard]] std::vector<ranks::Fact> facts_of(Plan const& plan, ranks::Ranks const& ranks);
 
 /// Returns a description of a case: "size 1024 of map in float", and its tuning if the run tries several.
 [[nodiscard]] std::string describe(PlannedCase const& planned);

@@ -326,7 +326,7 @@ int run_plan(Command const& command, Options const& given, std::vector<std::stri
         concat("--energy on ", ranks.count(), " ranks (ranks of one node would all count its energy); start one rank"));
   }
   ranks::together(ranks, [&] { plan = make_plan(command, options); });
-  if (ranks.count() > 1) ranks::check_same(ranks, facts_of(plan));
+  if (ranks.count() > 1) ranks::check_same(ranks, facts_of(plan, ranks));
   ranks::together(ranks, [&] { session = std::make_unique<Session>(command, options, plan, arguments); });
   begun = session.get();
 

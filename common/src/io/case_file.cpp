@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
@@ -286,18 +288,20 @@ std::string CaseFile::fingerprint() const {
     for (HostField const& field : *fields) sum.add(field.data.get(), field.bytes());
   }
   std::ifstream file(path_, std::ios::binary);
-  std::uintmax_t const blocks = 64;
-  std::array<char, 4096> block{};
-  for (std::uintmax_t i = 0; i < blocks; ++i) {
-    std::uintmax_t const last = stamp_.size - std::min<std::uintmax_t>(stamp_.size, block.size());
-    file.seekg(static_cast<std::streamoff>(i * last / (blocks - 1)));
-    file.read(block.data(), block.size());
-    sum.add(block.data(), static_cast<std::size_t>(file.gcount()));
-    file.clear();
-  }
+  std::vector<char> part(std::size_t{1} << 24);
+  do {
+    file.read(part.data(), static_cast<std::streamsize>(part.size()));
+    std::uint64_t const of_part = checksum_of_array(part.data(), static_cast<std::size_t>(file.gcount()));
+    sum.add(&of_part, sizeof of_part);
+  } while (file);
   std::ostringstream text;
   text << stamp_.size << " bytes, checksum " << std::hex << sum.value();
   return text.str();
+}
+
+std::string CaseFile::identity() const {
+  if (!stamp_.identity) return path_;
+  return std::to_string(stamp_.identity->device) + " " + std::to_string(stamp_.identity->number);
 }
 
 void CaseFile::close() {

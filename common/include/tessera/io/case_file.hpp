@@ -36,8 +36,10 @@ class CaseFile final : public FieldSource {
   [[nodiscard]] std::string const& path() const { return path_; }
 
   /// Returns "2048 bytes, checksum 1a2b3c4d5e6f7081", which is equal for two copies of the file, independent of names
-  /// and times. The checksum covers all kept fields and at most 64 blocks of the file.
+  /// and times. The checksum covers all kept fields and the whole file, which is read.
   [[nodiscard]] std::string fingerprint() const;
+  /// Returns a text that no other file on this machine has.
+  [[nodiscard]] std::string identity() const;
 
   /// Reads these fields and closes the file. shape(), read() and expected() are then answered from memory.
   void keep(std::vector<FieldSpec> const& input, std::vector<FieldSpec> const& output);
