@@ -191,6 +191,12 @@ bool is_left_out(hdf5::Group const& group, FieldSpec const& field) {
   return field.optional && group.member(field.name) == hdf5::Group::Member::missing;
 }
 
+[[noreturn]] void not_a_dataset(std::string const& path, std::string const& name, hdf5::Group::Member is) {
+  user_error(path, name + " is not a dataset (it is a " +
+                       (is == hdf5::Group::Member::group ? "group" : "named datatype") +
+                       "); store an array under this name");
+}
+
 /// Opens a dataset of /input or /expected, and checks it against the app's requirements.
 hdf5::Dataset open_field(std::string const& path, std::string const& group_name, hdf5::Group const& group,
                          FieldSpec const& field) {
@@ -201,7 +207,7 @@ hdf5::Dataset open_field(std::string const& path, std::string const& group_name,
     case hdf5::Group::Member::missing:
       user_error(path, "no dataset " + name + " (" + group_name + " holds " + list(group.names()) +
                            "); add it: the app reads it");
-    default: user_error(path, name + " is not a dataset (it is a group or a type); store an array under this name");
+    default: not_a_dataset(path, name, group.member(field.name));
   }
   hdf5::Dataset dataset = group.open_dataset(field.name);
   hdf5::ElementType const found = dataset.type();
@@ -363,6 +369,9 @@ DType CaseFile::run_dtype(App const& app) const {
         continue;
       }
       auto const member = input_.member(field.name);
+      if (member == hdf5::Group::Member::group || member == hdf5::Group::Member::other) {
+        not_a_dataset(path_, "/input/" + field.name, member);
+      }
       if (member != hdf5::Group::Member::dataset) {
         user_error(path_, "no dataset /input/" + field.name + " (" + std::string(app.info.name) + " reads " +
                               list(names_of(fields)) + "; /input holds " + list(input_.names()) +

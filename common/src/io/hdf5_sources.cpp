@@ -64,8 +64,12 @@ std::vector<fs::path> places_of(std::string const& name, std::string const& pare
 
 struct OpenedFile {
   Handle handle;
-  std::string why;  // why it is not open
+  std::string why;        // why it is not open
+  bool is_there = false;  // a file of this name exists
 };
+
+// Sources that lead back to themselves. The way to them is endless, so it is not named.
+constexpr char const* cycle = "has a cycle of sources";
 
 OpenedFile open_file(std::string const& name, std::string const& parent, char const* variable) {
   OpenedFile result;
@@ -78,6 +82,7 @@ OpenedFile open_file(std::string const& name, std::string const& parent, char co
     }
     std::error_code ignored;
     if (result.why.empty() && fs::exists(place, ignored)) {
+      result.is_there = true;
       result.why = place.string() + " cannot be opened: " + reason();
     }
     std::string const text = place.lexically_normal().string();
@@ -244,7 +249,7 @@ std::optional<Fault> Dataset::missing(int depth) const {
   if (layout != H5D_VIRTUAL) return std::nullopt;
   // Sources may be virtual, too. Valid files are not nested this deeply; a file whose sources lead back to itself would
   // never end.
-  if (depth > 8) return Fault{"has a cycle of sources", "they refer to each other", "store the data in this file"};
+  if (depth > 8) return Fault{cycle, "they refer to each other", "store the data in this file"};
   std::size_t count = 0;
   checked(H5Pget_virtual_count(properties.id(), &count), "the sources cannot be listed");
   double mapped = 0;
@@ -267,7 +272,7 @@ std::optional<Fault> Dataset::missing(int depth) const {
       auto fault =
           missing_of_source(source_name(file_name, block), source_name(name, block), source.id(), in_block, depth);
       if (fault) {
-        fault->what = "is virtual and its source " + fault->what;
+        if (fault->what != cycle) fault->what = "is virtual and its source " + fault->what;
         return fault;
       }
     }
@@ -288,6 +293,9 @@ std::optional<Fault> Dataset::missing_of_source(std::string const& file_name, st
     file.handle = opened(H5Iget_file_id(id()), "no file of a dataset");
   } else {
     file = open_file(file_name, file_of(id()), "HDF5_VDS_PREFIX");
+    if (!file.handle.is_open() && file.is_there) {
+      return Fault{file_name + " is damaged", file.why, or_store_it("copy or write it again")};
+    }
     if (!file.handle.is_open()) return Fault{file_name + " is missing", file.why, or_store_it("put the file there")};
   }
   std::string const source = name + (file_name == "." ? "" : " of " + file_name);
@@ -309,7 +317,7 @@ std::optional<Fault> Dataset::missing_of_source(std::string const& file_name, st
                  or_store_it("write it again")};
   }
   std::optional<Fault> fault = dataset.missing(depth + 1);
-  if (fault) fault->what = source + " " + fault->what;
+  if (fault && fault->what != cycle) fault->what = source + " " + fault->what;
   return fault;
 }
 

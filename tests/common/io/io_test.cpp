@@ -635,8 +635,20 @@ TEST_F(Io, GroupInsteadOfADataset) {
     (void)file.root().open_group("input").require_group("b");
     file.close();
   }
-  expect_says(user_error_of([&] { (void)CaseFile(path).run_dtype(make_app()); }), {path, "no dataset /input/b"});
-  expect_says(user_error_of([&] { (void)CaseFile(path).shape({"b", 1, DType::float32}); }), {path, "not a dataset"});
+  std::string const group = "/input/b is not a dataset (it is a group)";
+  expect_says(user_error_of([&] { (void)CaseFile(path).run_dtype(make_app()); }), {path, group});
+  expect_says(user_error_of([&] { (void)CaseFile(path).shape({"b", 1, DType::float32}); }), {path, group});
+}
+
+TEST_F(Io, NamedDatatypeInsteadOfADataset) {
+  std::string const path = write_case({make_field<float>("a", {1}, {0})});
+  hid_t const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  hid_t const type = H5Tcopy(H5T_IEEE_F32LE);
+  ASSERT_GE(H5Tcommit2(file, "/input/b", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), 0);
+  H5Tclose(type);
+  H5Fclose(file);
+  expect_says(user_error_of([&] { (void)CaseFile(path).run_dtype(make_app()); }),
+              {path, "/input/b is not a dataset (it is a named datatype)"});
 }
 
 TEST_F(Io, WrongRank) {
@@ -879,7 +891,8 @@ TEST_F(MissingData, SourceFileOfAVirtualDataset) {
   make(at("b.h5"), "data", H5P_DEFAULT, 4, 4);  // following the advice
   EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
   write_bytes(at("b.h5"), "no HDF5 file");
-  expect_refused({"is virtual and its source b.h5 is missing (" + at("b.h5") + " cannot be opened: "});
+  expect_refused({"is virtual and its source b.h5 is damaged (" + at("b.h5") + " cannot be opened: ",
+                  "); copy or write it again, or store the data in this file"});
   fs::remove(at("b.h5"));
   make_case(virtual_of({{"a.h5"}, {at("far/b.h5")}}));
   expect_refused({"its source " + at("far/b.h5") + " is missing (there is no " + at("far/b.h5") + " and "});
@@ -982,7 +995,7 @@ TEST_F(MissingData, SourcesOfSources) {
   make(at("raw.h5"), "data", chunks_of(2), 8);
   EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
   make_case(virtual_of({{".", "/input/in", 8}}));
-  expect_refused({"has a cycle of sources"});
+  expect_refused({"dataset /input/in has a cycle of sources"});
 }
 
 TEST_F(MissingData, RawDataInAnotherFile) {
