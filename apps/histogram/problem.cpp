@@ -21,11 +21,13 @@ void check_floating(Histogram::Parameters const& of) {
   auto const hi = static_cast<T>(of.hi);
   if (!(lo < hi)) {
     throw UserError(text_of_range(of) + " are the same number in " + name +
-                    " (bounds are rounded to the dtype); choose a wider range or another --dtype");
+                    " (bounds are rounded to the dtype); choose a wider range");
   }
-  if (!std::isnormal(static_cast<T>(of.bins) / (hi - lo))) {
+  T const scale = static_cast<T>(of.bins) / (hi - lo);
+  if (!std::isnormal(scale)) {
     throw UserError(text_of_range(of) + " with " + std::to_string(of.bins) + " bins leave " + name +
-                    "'s range (bins / (hi - lo) must be a normal number); choose another range or another --dtype");
+                    "'s range (bins / (hi - lo) must be a normal number); choose a " +
+                    (scale > 1 ? "wider" : "narrower") + " range");
   }
 }
 
@@ -43,10 +45,8 @@ void Histogram::check(Parameters const& parameters, DType dtype) {
   if (dtype == DType::float64) return check_floating<double>(parameters);
   bool const whole = parameters.lo == std::floor(parameters.lo) && parameters.hi == std::floor(parameters.hi);
   if (!whole || parameters.lo < -0x1p31 || parameters.hi > 0x1p31) {
-    throw UserError(
-        text_of_range(parameters) +
-        " are not a range of int32 (its bins are whole numbers from -2^31 to 2^31); give two of these, or a floating "
-        "--dtype");
+    throw UserError(text_of_range(parameters) +
+                    " are not a range of int32 (its bins are whole numbers from -2^31 to 2^31); give two of these");
   }
 }
 

@@ -174,9 +174,11 @@ void WholeFile::refuse(std::string const& why, std::string const& what_to_do) co
 }
 
 void WholeFile::refuse(int error) const {
-  bool const full = error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE;
+  bool const full = error == ENOSPC || error == EDQUOT;
+  bool const many = error == EMFILE || error == ENFILE;
   refuse(reason(error), error == ENAMETOOLONG ? "choose a shorter name: .partial- and a number are added to it"
                         : full                ? "free some space, or choose another file"
+                        : many                ? "allow more open files (ulimit -n), or close some"
                                               : "choose a file in a directory that can be written");
 }
 

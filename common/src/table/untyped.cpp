@@ -143,11 +143,11 @@ void check_reals(std::vector<ParameterSpec> const& specs, ParameterMap const& ma
         name + " = " + shortest_text(value) + " does not fit into " + std::string(name_of(dtype_of<T>));
     if (std::isfinite(value) && !std::isfinite(kept)) {
       throw UserError(problem + " (it would be infinite); use a magnitude of at most " +
-                      shortest_text(static_cast<float>(std::numeric_limits<T>::max())) + ", or dtype double");
+                      shortest_text(static_cast<float>(std::numeric_limits<T>::max())));
     }
     if (value != 0 && kept == 0) {
       throw UserError(problem + " (it would be 0); use a magnitude of at least " +
-                      shortest_text(static_cast<float>(std::numeric_limits<T>::min())) + ", or dtype double");
+                      shortest_text(static_cast<float>(std::numeric_limits<T>::min())));
     }
   };
   for (ParameterSpec const& spec : specs) {

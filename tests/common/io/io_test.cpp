@@ -1550,6 +1550,18 @@ TEST_F(Io, WhatIsNoRegularFileIsNeverReplaced) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
+// More space would not help.
+TEST_F(Io, TooManyOpenFilesAreNotAFullDisk) {
+  EXPECT_EQ(in_child([&] {
+              rlimit const few{3, 3};
+              setrlimit(RLIMIT_NOFILE, &few);
+              std::string const text = user_error_of([&] { WholeFile("--json", at("a.json")); });
+              bool const fits = text.find("; allow more open files (ulimit -n)") != std::string::npos;
+              _exit(fits ? 0 : 1);
+            }),
+            0);
+}
+
 TEST_F(Io, IdentityIsOfTheFileAndNotOfItsName) {
   write_bytes(at("a"), "");
   fs::create_symlink("a", at("link"));
