@@ -503,22 +503,22 @@ TEST_F(CommandLine, a_line_a_row) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 TEST_F(CommandLine, a_study_of_the_real_program_is_done_once) {
-  Names const words{"study",
-                    "--preset",
-                    "sizes",
-                    "--apps",
-                    "map",
-                    "--sizes",
-                    "2^10,2^12",
-                    "--variants",
-                    "range",
-                    "--repeats",
-                    "2",
-                    "--options",
-                    "--samples 3 --min-time 0 --roof 1e12,1e11",
-                    "--machine",
-                    "r.json",
-                    "--run"};
+  Names words{"study",
+              "--preset",
+              "sizes",
+              "--apps",
+              "map",
+              "--sizes",
+              "2^10,2^12",
+              "--variants",
+              "range",
+              "--repeats",
+              "2",
+              "--options",
+              "--samples 3 --min-time 0 --roof 1e12,1e11",
+              "--machine",
+              "r.json",
+              "--run"};
   ASSERT_EQ(run("map", {"--size", "2^10", "--samples", "3", "--min-time", "0", "--json", "r.json"}).code, 0);
   Result const first = run("tessera", words);
   EXPECT_EQ(first.code, 0) << first.out << first.err;
@@ -528,7 +528,7 @@ TEST_F(CommandLine, a_study_of_the_real_program_is_done_once) {
   std::ifstream predictions(path("sizes/predictions.csv"));
   std::string line;
   ASSERT_TRUE(std::getline(predictions, line));
-  EXPECT_EQ(line, "app,size,dtype,space,ranks,predicted_seconds,bound,measured_seconds,variant,noisy");
+  EXPECT_EQ(line, "app,size,dtype,space,ranks,predicted_seconds,bound,measured_seconds,variant,noisy,roofs_unsure");
   std::size_t lines = 0;
   for (; std::getline(predictions, line); ++lines) EXPECT_TRUE(line.starts_with("map,")) << line;
   EXPECT_EQ(lines, 4U);
@@ -542,6 +542,19 @@ TEST_F(CommandLine, a_study_of_the_real_program_is_done_once) {
   Result const again = run("tessera", words);
   EXPECT_EQ(again.last_line(), "TESSERA study steps=4 done=1 before=3 failed=0 rows_failed=0");
   EXPECT_TRUE(has(again.out, "again, since the report is of another build"));
+  // Predictions from unsure roofs say so, also before the first launch.
+  json unsure = report("r.json");
+  for (json& space : unsure["system"]["spaces"]) space["roofs_unsure"] = "a test says so";
+  std::ofstream(path("r.json")) << unsure;
+  std::string const doubt = " are unsure (a test says so), and so are the predictions";
+  EXPECT_TRUE(has(run("tessera", words).out, doubt));
+  std::ifstream doubtful(path("sizes/predictions.csv"));
+  ASSERT_TRUE(std::getline(doubtful, line) && std::getline(doubtful, line));
+  EXPECT_TRUE(line.ends_with(",1")) << line;
+  words.pop_back();
+  Result const shown = run("tessera", words);
+  EXPECT_TRUE(has(shown.out, doubt));
+  EXPECT_TRUE(has(shown.out, "# 4 of 4 are done\n")) << shown.out;
   Result const printed = run("tessera", {"study", "--preset", "weak", "--apps", "dot"});
   EXPECT_TRUE(has(printed.out, "mpirun -n 4 "));
   EXPECT_TRUE(

@@ -120,6 +120,7 @@ struct Forecast {
   DType dtype = DType::float32;
   std::size_t size = 0;
   model::Predicted predicted;
+  bool unsure = false;  // the roofs may be wrong
 
   [[nodiscard]] std::string words() const { return concat(app, " ", size_text(size), " ", name_of(dtype), " ", space); }
 };
@@ -159,7 +160,8 @@ std::vector<Forecast> forecasts_of(std::vector<App> const& apps, Step const& ste
           auto const machine = machines.find(space);
           if (machine == machines.end()) continue;
           forecasts.push_back({c.app, space, dtype, size,
-                               model::predict(c, *talk, step.ranks, machine->second, link, is_host_space(space))});
+                               model::predict(c, *talk, step.ranks, machine->second, link, is_host_space(space)),
+                               !machine->second.roofs.unsure.empty()});
         }
       }
     }
@@ -272,7 +274,7 @@ struct Errors {
       ratios.emplace_back(ratio, forecast.words() + " " + variant);
       csv << forecast.app << ',' << forecast.size << ',' << name_of(forecast.dtype) << ',' << forecast.space << ','
           << step.ranks << ',' << forecast.predicted.seconds() << ',' << forecast.predicted.bound() << ',' << fastest
-          << ',' << variant << ',' << noisy << '\n';
+          << ',' << variant << ',' << noisy << ',' << forecast.unsure << '\n';
       if (++lines <= most_lines) {
         text += "  measured  " + forecast.words() + ": " + (noisy ? std::string(noise_mark) : "") +
                 format_seconds(fastest) + " by " + variant + ", " + format_number(ratio) + " times the prediction\n";
@@ -340,7 +342,9 @@ class Runner {
       }
       std::cout << (is_done ? "# done: " : "") << command_text(step) << "\n";
     }
-    std::cout << "# " << done << " of " << steps_.size() << " are done; tessera study ... --run runs the others\n";
+    for (std::string const& line : doubts()) std::cout << "# " << line << "\n";
+    std::cout << "# " << done << " of " << steps_.size() << " are done"
+              << (done < steps_.size() ? "; tessera study ... --run runs the others" : "") << "\n";
     for (std::string const& line : look_at()) std::cout << "# " << line << "\n";
     std::cout << std::flush;
     return 0;
@@ -363,6 +367,7 @@ class Runner {
     if (measures_once_) fs::create_directories(fs::path(folder_) / "machine", error);
     std::cout << "launches on " << one_line(report::thread_text(report::thread_facts())) << std::endl;
     measure_machine();
+    for (std::string const& line : doubts()) std::cout << line << std::endl;
     for (std::size_t i = 0; i < steps_.size() && !interrupted(); ++i) {
       Step const& step = steps_[i];
       std::string const of = concat(i + 1, " of ", steps_.size());
@@ -538,6 +543,17 @@ class Runner {
     return (first.empty() ? "" : "  threads: " + each + first + "\n") + other;
   }
 
+  // Returns warnings of predictions from roofs that may be wrong.
+  [[nodiscard]] Words doubts() const {
+    Words lines;
+    for (auto const& [space, machine] : machines_) {
+      if (machine.roofs.unsure.empty()) continue;
+      lines.push_back("warning: the roofs of " + space + " are unsure (" + one_line(machine.roofs.unsure) +
+                      "), and so are the predictions");
+    }
+    return lines;
+  }
+
   [[nodiscard]] Words look_at() const {
     std::string const reports = quoted(folder_) + "/*.json";
     // In a checkout tessera-plot is not on the PATH.
@@ -551,7 +567,8 @@ class Runner {
     if (errors_.ratios.empty()) return;
     std::string const path = (fs::path(folder_) / "predictions.csv").string();
     std::ofstream file(path);
-    file << "app,size,dtype,space,ranks,predicted_seconds,bound,measured_seconds,variant,noisy\n" << errors_.csv.str();
+    file << "app,size,dtype,space,ranks,predicted_seconds,bound,measured_seconds,variant,noisy,roofs_unsure\n"
+         << errors_.csv.str();
     file.close();
     std::cout << (file ? "predictions: " : "warning: cannot write ") << path << "\n";
   }
