@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/transformer_block.hpp>
@@ -71,6 +72,16 @@ struct TransformerBlock : TransformerBlockProblem {
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::whole}; }
 
   static constexpr int reference_doubles = 5;  ///< a value, two scales, two bounds for bfloat16
+  /// An element of a stage takes seven doubles: a value, its scale, four probes, and a value with factors of bfloat16.
+  /// Of a sequence there are the normalised rows, keys, values, and the keys once more in columns; of 32 rows on each
+  /// thread all stages. A weight takes two and a half.
+  [[nodiscard]] static double reference_temporaries(std::vector<Shape> const& input, DType) {
+    double const tokens = static_cast<double>(input[x_][1]);
+    double const d = static_cast<double>(input[x_][2]);
+    double const d_ff = static_cast<double>(input[w1_][0]);
+    double const of_blocks = std::min(32 * static_cast<double>(host_threads()), tokens) * (8 * d + 2 * d_ff);
+    return sizeof(double) * (7 * (4 * tokens * d + of_blocks) + 2.5 * (4 * d * d + 2 * d * d_ff));
+  }
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 

@@ -124,6 +124,17 @@ struct TransformerBlockBackward : TransformerBlockProblem {
   }
 
   static constexpr int reference_doubles = 3;  ///< a value and two scales
+  /// All stages of all rows exist at once, forward and backward. An element takes a wide value, the size of its error
+  /// and four probes; of the input a value, a size and one probe.
+  [[nodiscard]] static double reference_temporaries(std::vector<Shape> const& input, DType dtype) {
+    double const d = static_cast<double>(input[x_][2]);
+    double const d_ff = static_cast<double>(input[w1_][0]);
+    double const rows = static_cast<double>(input[x_][0]) * static_cast<double>(input[x_][1]);
+    double const value = dtype == DType::float64 ? sizeof(long double) : sizeof(double);
+    double const of_input = 3 * rows * d + 4 * d * d + 2 * d * d_ff;
+    double const of_stages = 17 * rows * d + 3 * rows * d_ff + d * d_ff;
+    return of_input * (value + 2 * sizeof(double)) + of_stages * (value + 5 * sizeof(double));
+  }
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 

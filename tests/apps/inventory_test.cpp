@@ -1,11 +1,13 @@
 // The table and the source tree must agree: --list shows every file in variants/ under its own name, and nothing else.
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <string>
@@ -151,6 +153,31 @@ Reals reals_of(DType dtype) {
     default: return {{}, {1e300, 1e-300}};
   }
 }
+
+#ifndef __SANITIZE_ADDRESS__
+// The references that keep many stages. A run with too little memory must be refused before it begins.
+TEST(Inventory, ReferencesTakeTheMemoryThatIsAnnounced) {
+  auto const bytes_of = [](std::string const& name) {
+    std::string const status = text_of("/proc/self/status");
+    std::size_t const at = status.find(name + ":");
+    return at == std::string::npos ? 0.0 : 1024 * std::stod(status.substr(at + name.size() + 1));
+  };
+  for (App const& app : all_apps()) {
+    if (!std::string(app.info.name).starts_with("transformer_block") || !app.may_have(DType::float32)) continue;
+    std::size_t const size = 1 << 22;
+    ParameterMap const map = testing::with_defaults(app, {});
+    double const announced = app.footprint_of_size(DType::float32, size, map).reference_bytes;
+    std::unique_ptr<Case> const one = app.generate_data(DType::float32, size, 42, DataKind::random, map);
+    malloc_trim(0);  // pages of freed memory would be taken once more
+    if (!(std::ofstream("/proc/self/clear_refs") << 5 << std::flush)) GTEST_SKIP() << "the peak cannot be reset";
+    double const before = bytes_of("VmRSS");
+    std::vector<ExpectedField> const reference = one->reference_by_parts();
+    double const taken = bytes_of("VmHWM") - before;
+    EXPECT_LE(taken, 1.1 * announced) << app.info.name;
+    EXPECT_GE(taken, 0.5 * announced) << app.info.name;
+  }
+}
+#endif
 
 // All real parameters of all mini-apps are refused with the same message, before any data are generated.
 TEST(Inventory, RealParametersMustFitTheirDtype) {

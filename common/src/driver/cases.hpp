@@ -240,6 +240,7 @@ class Cases {
       prepared.is_mistake = true;
       prepared.fault = error.what();
     } catch (std::bad_alloc const&) {
+      prepared.is_mistake = true;
       prepared.fault = "out of memory (the input or the reference did not fit); choose a smaller case";
     } catch (std::exception const& error) {
       prepared.fault = std::string("the case could not be prepared: ") + error.what();

@@ -383,24 +383,42 @@ std::string judge(RowRun& run, Row const& row, Case const& problem_case, Oracle 
   return {};
 }
 
+// A row whose own arrays do not fit beside the case.
+class NoMemory : public Skip {
+ public:
+  using Skip::Skip;
+};
+
 // Constructs the row on all ranks or on none. Throws the first exception if a rank failed; otherwise throws Skip if a
-// rank threw Skip. Plans do not communicate before they are enqueued.
+// rank threw Skip or had no memory. Plans do not communicate before they are enqueued.
 std::unique_ptr<RowRun> start(Row const& row, Case& problem_case) {
   std::unique_ptr<RowRun> run;
   std::string skipped;
+  bool no_memory = false;
+  auto const lacks_memory = [&](std::string const& what) {
+    no_memory = true;
+    skipped = "not enough memory beside the case (" + what + "); choose a smaller one, or allow more (ulimit -v)";
+  };
   ranks::together(ranks::world(), [&] {
     try {
       run = row.start(problem_case);
     } catch (Skip const& skip) {
       skipped = skip.what();
     } catch (std::bad_alloc const&) {
-      throw std::runtime_error("out of memory (an allocation failed); choose a smaller case");
+      lacks_memory("an allocation failed");
+    } catch (std::runtime_error const& error) {
+      // Only Kokkos 5.2 has a type for it.
+      std::string const text = error.what();
+      if (text.find("memory space failed to allocate") == std::string::npos) throw;
+      lacks_memory(text.substr(0, text.find_last_not_of(".\n") + 1));
     }
   });
   if (ranks::world().any(!run)) {
     std::vector<std::string> const all = ranks::world().all_gather(skipped);
     auto const said = std::ranges::find_if(all, [](std::string const& text) { return !text.empty(); });
-    throw Skip(said != all.end() ? *said : std::string("without a reason"));
+    std::string const reason = said != all.end() ? *said : std::string("without a reason");
+    if (ranks::world().any(no_memory)) throw NoMemory(reason);
+    throw Skip(reason);
   }
   return run;
 }
@@ -449,6 +467,18 @@ RowReport describe_row(Row const& row, SamplingOptions const& sampling, RowRepor
   report.cold = sampling.cold;
   report.status = Status::failed;
   return report;
+}
+
+std::string reason_to_skip(Row const& row, Case& problem_case) {
+  try {
+    (void)start(row, problem_case);
+  } catch (NoMemory const&) {  // the fault of the case may be the cause
+    return {};
+  } catch (Skip const& skip) {
+    return skip.what();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the case's fault is reported
+  }
+  return {};
 }
 
 std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle const& oracle,

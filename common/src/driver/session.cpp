@@ -189,6 +189,13 @@ class Session {
       RowReport report = describe_row(*row, run_.options.sampling, of_case);
       if (!prepared.fault.empty()) {
         report.reason = prepared.fault;
+        // A row that skips the case has not failed.
+        if (!run_.ranks.any(!problem_case)) {
+          if (std::string const why = reason_to_skip(*row, *problem_case); !why.empty()) {
+            report.status = Status::skipped;
+            report.reason = why;
+          }
+        }
         record(planned, *row, report);
         continue;
       }

@@ -1708,6 +1708,35 @@ TEST_F(Driver, memory_that_is_not_there_after_all_is_a_mistake) {
   expect_mistake(result, "not enough memory for size 100 of fake in float");
 }
 
+TEST_F(Driver, a_row_without_memory_for_its_own_arrays_is_skipped) {
+  char const* const of_kokkos = "Kokkos ERROR: Host memory space failed to allocate 32 MiB (label=\"values\").";
+  for (std::function<void()> const& fault : {std::function<void()>([] { throw std::bad_alloc(); }),
+                                             std::function<void()>([&] { throw std::runtime_error(of_kokkos); })}) {
+    fake::hooks()["start"] = fault;
+    Result const result = run({"good"});
+    fake::hooks().clear();
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.last_line(), "TESSERA rows=1 passed=0 failed=0 skipped=1 weak=0");
+    EXPECT_TRUE(has(result.out, "not enough memory beside the case (")) << result.out;
+  }
+}
+
+TEST_F(Driver, a_reference_without_memory_is_a_mistake) {
+  fake::hooks()["reference"] = [] { throw std::bad_alloc(); };
+  Result const result = run({"good"});
+  fake::hooks().clear();
+  expect_mistake(result, "out of memory (the input or the reference did not fit)");
+}
+
+TEST_F(Driver, a_failed_reference_leaves_skipped_rows_skipped) {
+  fake::hooks()["reference"] = [] { throw std::runtime_error("broken"); };
+  Result const result = run({"skips", "good"});
+  fake::hooks().clear();
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.last_line(), "TESSERA rows=2 passed=0 failed=1 skipped=1 weak=0");
+  EXPECT_TRUE(has(result.out, "why: needs 2 ranks")) << result.out;
+}
+
 TEST_F(Driver, messages_stay_one_line) {
   expect_mistake(run({"good"}, {"--variant", "a\nb\x1b[2J"}), "unknown variant `a\\nb\\x1b[2J`");
   expect_mistake(run({"good"}, {"--input", path("no\nfile.h5")}), "no\\nfile.h5: no such file");

@@ -134,6 +134,7 @@ class FakeRun final : public RowRun {
   FakeRun(FakeCase<T> const& problem_case, std::string kind)
       : case_(&problem_case), kind_(std::move(kind)), out_(problem_case.a().size()) {
     expect_runtime();
+    call_hook("start");
     if (kind_ == "skips") throw Skip("needs 2 ranks");
     if (kind_ == "small_tiles" && case_->tile() > 100) throw Skip("tiles of at most 100");
     if (kind_ == "throws_start") throw std::runtime_error("no scratch left");

@@ -63,6 +63,10 @@ using TakeOutput = std::function<void(Row const&, std::vector<HostField> const&)
 /// Returns the report of a case with what is known about the row before it runs. Its status is failed.
 [[nodiscard]] RowReport describe_row(Row const& row, SamplingOptions const& sampling, RowReport report);
 
+/// Returns why the row cannot run this case here, independent of the memory; empty if it can. Must be called by all
+/// ranks.
+[[nodiscard]] std::string reason_to_skip(Row const& row, Case& problem_case);
+
 /// Constructs, runs, verifies and times one row. `report` contains what is known about the case. Exceptions become the
 /// row's status: Skip becomes skipped, all others failed. Returns nothing if interrupted. `verified` is passed from row
 /// to row of a case.

@@ -494,6 +494,11 @@ template <class Problem, class T>
       result.exact_reference_bytes += bytes(output, exact_reference_doubles<Problem>);
     }
   }
+  if constexpr (requires { Problem::reference_temporaries(inputs, dtype_of<T>); }) {
+    double const bytes_beside = Problem::reference_temporaries(inputs, dtype_of<T>);
+    result.reference_bytes += bytes_beside;
+    result.exact_reference_bytes += bytes_beside;
+  }
   result.work = Problem::work(inputs, parameters, dtype_of<T>);
   if constexpr (Distributed<Problem>) {
     auto const specs = describe<InputOnHost<Problem, T>>();
