@@ -6,6 +6,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <tessera/core/tiles.hpp>
 #include <tessera/table/cache.hpp>
 #include <tessera/table/runtime.hpp>
 #include <tessera/table/untyped.hpp>
@@ -48,8 +49,17 @@ bool has_wide_extents() {
   return view.extent(1) == wide;
 }
 
-// A View must hold the extents. An array without elements also has strides, which a View computes from its other
-// extents.
+// Returns the shape of the largest part that a rank has of a field: the same on all ranks, so that all refuse it or
+// none. Columns are divided only in matrices, whose extents have 64 bits.
+Shape largest_part(Shape whole, Split split) {
+  if (!whole.empty() && split == Split::rows) {
+    whole.front() = tiles_of(whole.front(), static_cast<std::size_t>(ranks::world().count()));
+  }
+  return whole;
+}
+
+// A rank's View must hold the extents of its part. An array without elements also has strides, which a View computes
+// from its other extents.
 void check_view(FieldSpec const& spec, Shape const& shape) {
   if (shape.size() >= 3 && std::ranges::max(shape) > std::numeric_limits<std::uint32_t>::max() && !has_wide_extents()) {
     throw UserError(
@@ -170,9 +180,14 @@ std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> c
 }
 
 Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> const& input_shapes,
-                       std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes) {
-  for (std::size_t i = 0; i < input.size(); ++i) check_view(input[i], input_shapes.at(i));
-  for (std::size_t i = 0; i < output.size(); ++i) check_view(output[i], output_shapes.at(i));
+                       std::vector<Split> const& input_splits, std::vector<FieldSpec> const& output,
+                       std::vector<Shape> output_shapes, std::vector<Split> const& output_splits) {
+  auto const check_views = [](std::vector<FieldSpec> const& specs, std::vector<Shape> const& shapes,
+                              std::vector<Split> const& splits) {
+    for (std::size_t i = 0; i < specs.size(); ++i) check_view(specs[i], largest_part(shapes.at(i), splits.at(i)));
+  };
+  check_views(input, input_shapes, input_splits);
+  check_views(output, output_shapes, output_splits);
   Footprint result{.input_bytes = bytes_of(input, input_shapes), .output_bytes = bytes_of(output, output_shapes)};
   result.output_shapes = std::move(output_shapes);
   return result;

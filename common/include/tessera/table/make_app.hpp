@@ -471,8 +471,9 @@ template <class Problem, class T>
 [[nodiscard]] Footprint footprint(std::vector<Shape> const& inputs, typename Problem::Parameters const& parameters) {
   (void)grid_of<Problem>(inputs, parameters);  // throws for a grid that does not fit, before any data are made
   std::vector<Shape> const outputs = Problem::output_shapes(inputs, parameters);
-  Footprint result =
-      footprint_of(describe<InputOnHost<Problem, T>>(), inputs, describe<OutputOnHost<Problem, T>>(), outputs);
+  Footprint result = footprint_of(
+      describe<InputOnHost<Problem, T>>(), inputs, input_splits_of<Problem>(inputs, parameters).of_fields,
+      describe<OutputOnHost<Problem, T>>(), outputs, output_splits_of<Problem>(inputs, parameters).of_fields);
   // In parts, a reference of floats takes 4 bytes per element for values and 8 with scales or offsets
   // (joined_reference, MovedElements, BoundedElements).
   std::size_t const of_part = rows_of_part<Problem>(inputs, outputs, parameters);

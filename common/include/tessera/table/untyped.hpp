@@ -65,9 +65,11 @@ void check_reals(std::vector<ParameterSpec> const& specs, ParameterMap const& ma
 /// Returns the shapes of these fields.
 [[nodiscard]] std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> const& specs);
 
-/// Returns the memory that a case needs without its reference. Throws UserError if a field is too large for an address.
+/// Returns the memory that a case needs without its reference. Throws UserError if a field is too large for an address,
+/// or a rank's part for a View.
 [[nodiscard]] Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> const& input_shapes,
-                                     std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes);
+                                     std::vector<Split> const& input_splits, std::vector<FieldSpec> const& output,
+                                     std::vector<Shape> output_shapes, std::vector<Split> const& output_splits);
 
 /// Returns the number of neighbouring input rows that a reference gets: more than the reach.
 [[nodiscard]] constexpr ranks::Reach wider(ranks::Reach const& reach) {
