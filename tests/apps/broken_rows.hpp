@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -100,12 +101,19 @@ void expect_caught(Wrong const& wrong, std::size_t size, ParameterMap const& giv
   EXPECT_TRUE(tried > 0 || where == Where::hosts || std::getenv("TESSERA_TEST_SPACE") != nullptr) << "no row was run";
 }
 
-/// Expects each of these wrong callables to give a wrong result, for all dtypes and spaces (of a large case for one of
-/// each), on this data. They share the case of a dtype. `of_floats`: leave out integers.
-template <class Problem, class Wrong>
-void expect_all_caught(std::vector<Wrong> const& wrong, std::size_t size, DataKind data, ParameterMap const& given,
-                       bool of_floats = false) {
+/// Expects a wrong callable to give a wrong result with each of these mistakes, for all dtypes and spaces (of a large
+/// case for one of each), on this data. They share the case of a dtype. If `of_floats()` of one of them is true,
+/// integers are left out.
+template <class Problem, class Wrong, class Mistake>
+void expect_all_caught(std::initializer_list<Mistake> mistakes, std::size_t size, DataKind data,
+                       ParameterMap const& given) {
   App const app = all_apps().front();
+  std::vector<Wrong> wrong;
+  bool of_floats = false;
+  for (Mistake const mistake : mistakes) {
+    wrong.push_back({mistake});
+    if constexpr (requires(Wrong const& one) { one.of_floats(); }) of_floats = of_floats || wrong.back().of_floats();
+  }
   bool const is_large = size >= late_size();
   std::size_t tried = 0;
   bool has_dtype = false;

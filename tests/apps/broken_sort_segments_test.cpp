@@ -136,11 +136,8 @@ ParameterMap const with_index{{"values", std::string("index")}};
 ParameterMap const few_with_index{{"values", std::string("index")}, {"distribution", std::string("few")}};
 ParameterMap const power_law{{"lengths", std::string("power_law")}};
 
-// Expects each of these to be caught, for all dtypes and spaces; of a large case for one.
 void expect_caught(std::initializer_list<Mistake> mistakes, std::size_t size, ParameterMap const& given) {
-  std::vector<Broken> wrong;
-  for (Mistake const mistake : mistakes) wrong.push_back({mistake});
-  testing::expect_all_caught<SortSegments>(wrong, size, DataKind::random, given);
+  testing::expect_all_caught<SortSegments, Broken>(mistakes, size, DataKind::random, given);
 }
 
 TEST(BrokenSortSegments, ThePathItselfIsRight) {
