@@ -49,16 +49,16 @@ endforeach()
 # The same behind 2^31 elements, with mini-apps of each family of kernels (large_cases() in
 # apps/late_mistakes_test.cpp). Two at a time need up to 100 GB of host memory and 70 GB of the GPU's, so that they have
 # a label of their own; the largest ones do not run beside each other.
-set(large_apps map prefix_sum dot axis_sum histogram partition transpose broadcast_add pooling embedding softmax
+set(large_apps map prefix_sum dot axis_sum histogram partition sort transpose broadcast_add pooling embedding softmax
     layernorm matmul attention)
 foreach(app IN LISTS apps)
   if(NOT app IN_LIST large_apps)
     continue()
   endif()
   tessera_add_gpu_test(large_${app} COMMAND app_tests_${app} --gtest_filter=*LateMistakes* LABEL large
-    ENVIRONMENT TESSERA_TEST_LATE_SIZE=2147483653 TESSERA_TEST_LATE_LARGE=1)
+    TIMEOUT 1800 ENVIRONMENT TESSERA_TEST_LATE_SIZE=2147483653 TESSERA_TEST_LATE_LARGE=1)
   set_tests_properties(gpu_large_${app} PROPERTIES PROCESSORS 8)
-  if(app MATCHES "^(softmax|layernorm|matmul|attention)$")
+  if(app MATCHES "^(softmax|layernorm|matmul|attention|sort)$")
     set_tests_properties(gpu_large_${app} PROPERTIES RESOURCE_LOCK large_host_memory COST 100)
   endif()
 endforeach()

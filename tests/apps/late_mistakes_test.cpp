@@ -29,6 +29,7 @@
 #include "harness.hpp"
 #include "prepared.hpp"
 
+#include <tessera/collective/key_order.hpp>
 #include <tessera/core/host_threads.hpp>
 #include <tessera/driver/driver.hpp>
 #include <tessera/table/runtime.hpp>
@@ -191,6 +192,7 @@ std::map<std::string, LargeCase> large_cases() {
           {"axis_sum", {.is_grid = true}},
           {"histogram", {}},
           {"partition", {}},
+          {"sort", {.variant = "onesweep"}},
           {"transpose", {.is_grid = true}},
           {"broadcast_add", {.is_grid = true}},
           {"pooling", {}},
@@ -315,6 +317,34 @@ Damage tile_twice(std::string const& field) {
     std::size_t const begin = late_tile(out.size);
     for (std::size_t i = begin; i < std::min(begin + tile, out.size); ++i) out[i] += out[i];
   };
+}
+
+/// Sort: in a late tile a key is lost, and its predecessor is there twice.
+void key_lost(Scene const& scene) {
+  auto const keys = scene.out("keys");
+  std::size_t i = late_tile(keys.size) + 1;
+  while (i + 1 < keys.size && keys[i] == keys[i - 1]) ++i;
+  keys[i] = keys[i - 1];
+}
+/// Sort: the keys of a late tile are ordered by their upper 24 bits only.
+void lowest_digit_skipped(Scene const& scene) {
+  auto const keys = scene.out("keys");
+  float* const begin = keys.data + late_tile(keys.size);
+  float* const end = std::min(begin + tile, keys.data + keys.size);
+  std::reverse(begin, end);
+  std::ranges::stable_sort(begin, end, {}, collective::KeyOrder<float>(false, 8));
+}
+void nan_in_the_middle(Scene const& scene) {
+  auto const keys = scene.out("keys");
+  keys[keys.size / 2] = std::numeric_limits<float>::quiet_NaN();
+}
+/// Sort: the values of the last two equal keys are exchanged.
+void ties_exchanged(Scene const& scene) {
+  auto const keys = scene.out("keys");
+  auto const values = scene.out<std::int32_t>("values");
+  std::size_t i = keys.size - 1;
+  while (keys[i] != keys[i - 1]) --i;
+  std::swap(values[i], values[i - 1]);
 }
 
 double sum_of(Span<float const> const& a, std::size_t begin, std::size_t count, std::size_t stride = 1) {
@@ -717,6 +747,11 @@ std::vector<Mistake> mistakes() {
     list.push_back({app, "index_wraps_at_2_31", index_wraps(first, elements_31), row});
     list.push_back({app, "bytes_wrap_at_2_32", index_wraps(first, bytes_32), row});
   }
+  list.push_back({"sort", "key_lost", key_lost});
+  list.push_back({"sort", "lowest_digit_skipped", lowest_digit_skipped});
+  list.push_back({"sort", "nan_in_the_middle", nan_in_the_middle});
+  ParameterMap const of_few{{"values", std::string("index")}, {"distribution", std::string("few")}};
+  list.push_back({"sort", "ties_exchanged", ties_exchanged, "", false, of_few});
   list.push_back({"prefix_sum", "carry_of_a_tile_lost", carry_off(-1, tile)});
   list.push_back({"prefix_sum", "carry_of_a_tile_twice", carry_off(1, tile)});
   list.push_back({"prefix_sum", "one_element_lost", carry_off(-1, 1)});
@@ -875,7 +910,8 @@ std::vector<Mistake> mistakes() {
     std::map<std::string, LargeCase> const large = large_cases();
     std::erase_if(list, [&](Mistake const& mistake) { return !large.contains(mistake.app); });
     for (Mistake& mistake : list) {
-      if (mistake.variant == "*") mistake.variant = large.at(mistake.app).variant;
+      std::string const& only = large.at(mistake.app).variant;
+      if (mistake.variant == "*" || !only.empty()) mistake.variant = only;
     }
   }
   std::ranges::stable_sort(list, [](Mistake const& a, Mistake const& b) {
