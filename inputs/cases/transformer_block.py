@@ -104,5 +104,5 @@ def cases():
         fields["bv"][:] = FLOAT.type(3e38)
         fields["wo"] *= FLOAT.type(1e-2)
 
-    yield block_case("huge", "sums of values and of squares that leave the range, means that do not", (1, 40, 16, 24), 2,
-                     change=enlarge)
+    yield block_case("huge", "sums of values and of squares that leave the range, means that do not",
+                     (1, 40, 16, 24), 2, change=enlarge)

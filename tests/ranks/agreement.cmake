@@ -91,7 +91,8 @@ copies(old new 2 "do not agree on the contents of case.h5 in case 1 (" "on rank 
   NOT "TESSERA rows")
 copies(old_large new_large 2 "do not agree on the contents of case.h5 in case 1 (" "on rank 1; " "on ranks 0 and 2)")
 # One byte differs, far from both ends.
-execute_process(COMMAND sh -c "cp old_large.h5 one_byte.h5 && printf '\\001' | dd of=one_byte.h5 bs=1 seek=777777 conv=notrunc"
+execute_process(
+  COMMAND sh -c "cp old_large.h5 one_byte.h5 && printf '\\001' | dd of=one_byte.h5 bs=1 seek=777777 conv=notrunc"
   WORKING_DIRECTORY ${DIRECTORY} COMMAND_ERROR_IS_FATAL ANY ERROR_QUIET)
 copies(old_large one_byte 2 "do not agree on the contents of case.h5 in case 1 (" NOT "TESSERA rows")
 copies(old_large old_large 0 "passed=1 failed=0")
