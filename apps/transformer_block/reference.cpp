@@ -47,18 +47,18 @@
 /// means, hidden units and all matrices. No linearisation and no independence enters: an error that all keys or all
 /// outputs share is shared here, too. A row of y then changes by e_h. A variant's own changes differ from these,
 /// because a factor that is near the middle of two numbers may be rounded the other way, and a weight is rounded
-/// relative to another maximum; but they come from as many roundings of the same sizes. With rms(e) over a row of d
-/// elements, or 2^-9 rms(y) if that is more, the bound is
+/// relative to another maximum; but they come from as many roundings of the same sizes. The error of an output is a sum
+/// over its weights, so it grows with their norm |w_h|, and columns differ. In each row e is split into the part of a,
+/// with the weights wo, and the part of the hidden units, with w2. The mean squares of e_h / |w_h| over the d columns
+/// are A and B, and the bound is
 ///
-///     A max(8 (1 + 8 / sqrt(d)) rms(e), 2 max|e|).
+///     C max(8 (1 + 8 / sqrt(d)) sqrt(A |wo_h|^2 + B |w2_h|^2), 2^-6 rms(y), 2 |e_h|).
 ///
-/// Eight standard deviations are as for other rows. An element's own variance is a sum over at least d squares: it
-/// exceeds the row's mean, and the estimate is below it, by a part of the order of 1 / sqrt(d). The maximum is for data
-/// of files, of which only some columns may have errors at all. A = 1 / (1 - 8 r) covers errors that grow faster than
-/// their cause: r is the largest change of a score or, if larger, of rms(change of a row) / sigma in the second
-/// layernorm. A score that is off by D changes a weight by e^D - 1 <= D / (1 - D) for D < 1. Above r = 1/16 the row is
-/// not checked: with factors of 8 bits, large scores leave no result known. For gelu, a change above 1/16 counts 1.13
-/// times.
+/// Eight standard deviations are as for other rows. An estimate from d columns is below the variance by a part of the
+/// order of 1 / sqrt(d). C = 1 / (1 - 8 r) covers errors that grow faster than their cause. r is the largest change D
+/// of a score with a weight p above 2^-12, or sum p (e^D - 1), or rms(change of a row) / sigma in the second layernorm,
+/// whichever is largest. Above r = 1/16 the row is not checked: with factors of 8 bits, large scores leave no result
+/// known. For gelu, a change above 1/16 counts 1.13 times.
 ///
 /// An element is not checked (scale infinity) if a value of its row, or of a row that it sees, is not finite, may
 /// exceed the range, or has an error so large (G E > 1/2, G rms(D) > sigma / 10) that the lines above do not hold.
@@ -105,6 +105,7 @@ constexpr double small = 0x1p-26;  // u sqrt(s) in the probes: their changes are
 // Rounds to 8 significant bits, to nearest and ties to even. A compiler that contracts products would spoil Veltkamp's
 // splitting.
 double to_bfloat16(double x) {
+  if (!std::isfinite(x)) return x;
   constexpr int dropped = 53 - 8;
   auto const bits = std::bit_cast<std::uint64_t>(x);
   std::uint64_t const rounded = bits + (std::uint64_t{1} << (dropped - 1)) - 1 + (bits >> dropped & 1);
@@ -175,12 +176,13 @@ struct Layer {
   verify::Factor w;
   std::vector<float> short_w;  // rounded to bfloat16
   std::vector<double> bias;
-  double root;  // of the weights' mean square
+  std::vector<double> squares;  // of each output's weights
+  double root;                  // of the weights' mean square
   bool tame = true;
 
   template <class Matrix, class Vector>
   Layer(Signs::Stage of, Matrix const& weights, Vector const& b)
-      : stage(of), k(weights.extent(1)), n(weights.extent(0)), bias(n) {
+      : stage(of), k(weights.extent(1)), n(weights.extent(0)), bias(n), squares(n) {
     w.resize(k * n, false);
     short_w.resize(has_short ? k * n : 0);
     for_blocks(n, 16, [&](std::size_t, std::size_t begin, std::size_t end) {
@@ -189,6 +191,7 @@ struct Layer {
         for (std::size_t h = 0; h < k; ++h) {
           auto const value = static_cast<double>(weights(o, h));
           w.set(h * n + o, value, verify::magnitude_of(value));
+          squares[o] += value * value;
           if constexpr (has_short) short_w[h * n + o] = static_cast<float>(to_bfloat16(value));
         }
       }
@@ -276,7 +279,7 @@ class Oracle {
         out.scale[to] = std::min(always, 8 * estimate);
         out.random_scale[to] = estimate;
       }
-      if constexpr (has_short) bound_short(y, out, at + begin * d_);
+      if constexpr (has_short) bound_short(a, y, out, at + begin * d_);
     });
   }
 
@@ -351,24 +354,40 @@ class Oracle {
     return changes;
   }
 
-  // The bounds of rows with factors of bfloat16.
-  void bound_short(Rows const& y, ExpectedField& out, std::size_t at) const {
+  // The bounds of rows with factors of bfloat16. `a`: the block's first half.
+  void bound_short(Rows const& a, Rows const& y, ExpectedField& out, std::size_t at) const {
+    std::vector<double> first(d_);
+    std::vector<double> second(d_);
     for (std::size_t r = 0; r < y.count; ++r) {
-      double const* const value = &y.value[r * d_];
-      std::vector<double> changes(d_);
-      double most = 0;
       for (std::size_t h = 0; h < d_; ++h) {
-        changes[h] = y.short_value[r * d_ + h] - value[h];
-        most = std::max(most, std::abs(changes[h]));
+        std::size_t const i = r * d_ + h;
+        first[h] = a.short_value[i] - a.value[i];
+        second[h] = y.short_value[i] - y.value[i] - first[h];
       }
-      double const rms = std::max(root_mean_square(changes.data(), d_), 0x1p-9 * root_mean_square(value, d_));
-      double const bound = std::max(8 * (1 + 8 / std::sqrt(static_cast<double>(d_))) * rms, 2 * most);
-      bool const known = y.tame[r] != 0 && y.change[r] <= 1. / 16 && std::isfinite(bound);
-      for (std::size_t i = at + r * d_; i < at + (r + 1) * d_; ++i) {
-        out.bfloat16_scale[i] = out.random_scale[i];
-        out.bfloat16_offset[i] = known ? bound / (1 - 8 * y.change[r]) : infinity;
+      double const of_first = per_weight(first, o_.squares);
+      double const of_second = per_weight(second, down_.squares);
+      double const least = 0x1p-9 * root_mean_square(&y.value[r * d_], d_);
+      for (std::size_t h = 0; h < d_; ++h) {
+        std::size_t const to = at + r * d_ + h;
+        double const size = std::max(std::sqrt(of_first * o_.squares[h] + of_second * down_.squares[h]), least);
+        double const bound = std::max(8 * size, 2 * std::abs(first[h] + second[h]));
+        bool const known = y.tame[r] != 0 && y.change[r] <= 1. / 16 && std::isfinite(bound);
+        out.bfloat16_scale[to] = out.random_scale[to];
+        out.bfloat16_offset[to] = known ? bound / (1 - 8 * y.change[r]) : infinity;
       }
     }
+  }
+  // The mean square of a row's changes, each in units of the norm of its weights, with the excess for few columns.
+  [[nodiscard]] static double per_weight(std::vector<double> const& changes, std::vector<double> const& squares) {
+    double sum = 0;
+    double columns = 0;
+    for (std::size_t h = 0; h < changes.size(); ++h) {
+      if (squares[h] == 0) continue;
+      sum += changes[h] * changes[h] / squares[h];
+      ++columns;
+    }
+    double const excess = 1 + 8 / std::sqrt(std::max(columns, 1.0));
+    return excess * excess * sum / std::max(columns, 1.0);
   }
 
   // The rows' layernorm.
@@ -579,16 +598,16 @@ class Oracle {
         mean.scale[i] = rest >= 0.5 ? (moved[c] + added[c]) / rest + std::abs(mean.value[i]) : infinity;
       }
       for (int p = 0; p < probes; ++p) attend_probe(p, queries, r, head, end, turned, values, mean);
-      if constexpr (has_short) attend_short(queries, r, head, score, turned, values, mean);
+      if constexpr (has_short) attend_short(queries, r, head, score, weight, turned, values, mean);
     }
     bool tame = queries.tame[r] != 0;
     for (std::size_t j = 0; j < end; ++j) tame = tame && keys.tame[j] != 0 && values.tame[j] != 0;
     mean.note(r, tame, queries.change[r]);
   }
 
-  // The same for a head with factors of bfloat16. `score`: the exact ones.
+  // The same for a head with factors of bfloat16. `score`, `share`: the exact scores and weights.
   void attend_short(Rows const& queries, std::size_t r, std::size_t head, std::vector<W> const& score,
-                    Turned const& turned, Rows const& values, Rows& mean) const {
+                    std::vector<W> const& share, Turned const& turned, Rows const& values, Rows& mean) const {
     std::size_t const n = values.count;
     std::size_t const first = head * dim_;
     std::vector<double> weight(score.size());
@@ -598,11 +617,15 @@ class Oracle {
       for (std::size_t j = 0; j < weight.size(); ++j) weight[j] += q * k[j];
     }
     double most = -infinity;
+    double of_all = 0;
     for (std::size_t j = 0; j < weight.size(); ++j) {
       weight[j] *= in_.score_scale();
       most = std::max(most, weight[j]);
-      mean.change[r] = std::max(mean.change[r], std::abs(weight[j] - static_cast<double>(score[j])));
+      double const change = std::abs(weight[j] - static_cast<double>(score[j]));
+      if (share[j] > W(0x1p-12)) mean.change[r] = std::max(mean.change[r], change);
+      of_all += static_cast<double>(share[j]) * std::expm1(change);
     }
+    mean.change[r] = std::max(mean.change[r], of_all);
     double total = 0;
     std::vector<double> sum(dim_);
     for (std::size_t j = 0; j < weight.size(); ++j) {

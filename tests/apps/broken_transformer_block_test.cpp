@@ -135,7 +135,8 @@ struct Attend {
           total = 1;
           continue;
         }
-        T const weight = factor(Kokkos::exp(score - most), in_bf16);
+        // Relative to another maximum than the reference's, so that weights in bfloat16 are rounded differently.
+        T const weight = factor(Kokkos::exp(score - most + (in_bf16 ? T(0.3) : T(0))), in_bf16);
         total += weight;
         for (std::size_t c = 0; c < of.dim; ++c) {
           mean[row * d + col + c] += weight * factor(v[key * d + col + c], in_bf16);
@@ -295,7 +296,9 @@ TEST(TransformerBlock, InBf16) {
 
 // The driver's verdicts on rows with factors of bfloat16, on generated floats with a user's default options.
 struct Short : Broken {
-  [[nodiscard]] ReducedPrecision reduced_precision() const { return {.bfloat16_factors = true}; }
+  [[nodiscard]] ReducedPrecision reduced_precision() const {
+    return {.relative = 8 * kernels::error_of_unit_sums(4096), .bfloat16_factors = true};
+  }
 };
 class Judge {
  public:
@@ -332,7 +335,7 @@ TEST(BrokenTransformerBlock, InBf16) {
   struct {
     std::int64_t d_model;
     std::size_t size;
-  } const cases[] = {{64, 1 << 17}, {256, 1 << 19}, {1024, 1 << 22}};
+  } const cases[] = {{64, 1 << 17}, {256, 1 << 19}, {1024, 1 << 24}};
   for (auto const& [d_model, size] : cases) {
     Judge const judge(size, {{"d-model", d_model}});
     EXPECT_EQ(judge.status_of({}), Status::passed) << d_model;
@@ -375,7 +378,7 @@ class LargeScores final : public FieldSource {
     return static_cast<std::size_t>(std::ranges::find(names, spec.name) - names.begin());
   }
   double factor_;
-  std::vector<Shape> shapes_ = TransformerBlock::shapes(2, 40, 32, 64);
+  std::vector<Shape> shapes_ = TransformerBlock::shapes(4, 100, 32, 64);
 };
 
 // Errors of large scores grow faster than the scores: their rows must not be called wrong. Very large ones cannot be
@@ -391,7 +394,9 @@ TEST(BrokenTransformerBlock, InBf16WithLargeScores) {
     auto const& offset = reference[0].bfloat16_offset;
     auto const checked = static_cast<double>(std::ranges::count_if(offset, [](double x) { return std::isfinite(x); }));
     if (factor == 0.1) checked_of_first = checked / static_cast<double>(offset.size());
-    if (factor == 4096) EXPECT_EQ(checked, 0);
+    if (factor == 4096) {
+      EXPECT_EQ(checked, 0);
+    }
     for (Row const& row : testing::rows_of<TransformerBlock>(Short{{{.in_bf16 = true}}}).rows) {
       if (row.dtype != DType::float32 || !testing::is_wanted(row)) continue;
       EXPECT_EQ(testing::run_row(row, *problem_case, reference, 1), "") << factor;
