@@ -85,6 +85,8 @@ struct ReduceByKeyTuning {
   /// For store_run: warps write whole lines, with several accesses in flight.
   static constexpr bool warps = is_gpu<Exec>;
   static constexpr int stores_in_flight = 8;
+  /// Nanoseconds before a team looks back. On one H100, 1000 instead of 2500 took 27% less time for 2^28 elements.
+  static constexpr unsigned patience = 1000;
   /// Returns the prefetch distance in tiles, 16 KiB per multiprocessor, as for a partition; 0: no prefetch.
   [[nodiscard]] static int ahead(Exec const& exec, std::size_t bytes) {
     if (!is_gpu<Exec>) return 0;
@@ -386,7 +388,7 @@ class RunsPass {
                         n_,
                         tiles_,
                         Tuning::ahead(exec, static_cast<std::size_t>(tile) * (sizeof(V) + sizeof(std::int32_t))),
-                        look_back_.next_launch(exec)};
+                        look_back_.next_launch(exec, Tuning::patience)};
     typename Kernel::Policy policy(exec, league_, threads_, Kernel::vector_length);
     Kokkos::parallel_for(label_, with_scratch(policy, Kernel::scratch_bytes(threads_)), kernel);
   }

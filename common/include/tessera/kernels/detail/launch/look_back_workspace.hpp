@@ -35,21 +35,23 @@ class LookBackWorkspace {
 
   /// Returns the handle for the next launch, which must draw exactly `tiles` tickets. Enqueues nothing, except once in
   /// 2^30 launches, when it clears the memory.
-  [[nodiscard]] Handle next_launch(Exec const& exec) {
+  /// \param patience nanoseconds for which a team of a GPU waits before it reads its predecessors
+  [[nodiscard]] Handle next_launch(Exec const& exec, unsigned patience = 2500) {
     if (++epoch_ == last_epoch) {
       Kokkos::deep_copy(exec, words_, Word{});
       epoch_ = 1;
     }
     std::uint32_t const first = next_ticket_;
     next_ticket_ += static_cast<std::uint32_t>(tiles_);
-    return {words_.data(), partial_.data(), inclusive_.data(), counter_.data(), first, epoch_, patience(exec)};
+    return {words_.data(), partial_.data(), inclusive_.data(),           counter_.data(),
+            first,         epoch_,          is_long(exec) ? patience : 0};
   }
 
  private:
-  // Back-off in nanoseconds before a team reads its predecessors. 0 if tiles are few: then all teams are resident, and
-  // every later team waits for each of them. On a GPU a team has about 256 lanes.
-  [[nodiscard]] unsigned patience(Exec const& exec) const {
-    return is_gpu<Exec> && tiles_ > static_cast<std::size_t>(exec.concurrency()) / 256 ? 2500 : 0;
+  // False if tiles are few: then all teams are resident, and every later team waits for each of them. On a GPU a team
+  // has about 256 lanes.
+  [[nodiscard]] bool is_long(Exec const& exec) const {
+    return is_gpu<Exec> && tiles_ > static_cast<std::size_t>(exec.concurrency()) / 256;
   }
 
   // The state takes two bits of the tag, which leaves 30 bits for the epoch.
