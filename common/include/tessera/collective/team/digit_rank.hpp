@@ -7,7 +7,8 @@
 ///
 /// A thread counts its digits row by row. The lanes of a row that hold the same digit find each other by ballots, take
 /// the count as it was before the row, and the last of them writes the count after it: no atomics, and the same steps
-/// for every distribution of the digits. The team then scans the counts of its threads, bin by bin.
+/// for every distribution of the digits, except that a thread whose digits are all equal numbers its items. The team
+/// then scans the counts of its threads, bin by bin.
 /// Source: Ashkiani, Davidson, Meyer and Owens, GPU Multisplit (PPoPP 2016); Adinets and Merrill, Onesweep
 /// (arXiv:2206.01784).
 ///
@@ -47,6 +48,36 @@ struct DigitScratch {
 
 namespace detail {
 
+/// rank_rows for a thread whose digits are all equal, whose counters are 0. Returns false, without an effect, if they
+/// are not equal; other data usually show it in the first row.
+template <int Bits, int N, lane::Lanes L, class Digits>
+[[nodiscard]] KOKKOS_FUNCTION bool count_equal_digits(L const& lanes, Digits& digits, std::uint32_t* counters) {
+  auto first = lanes.template fill<std::uint32_t>(0);
+  lanes.each([&](int, auto const& own, std::uint32_t& digit) { digit = own.at[0]; }, digits, first);
+  std::uint32_t const common = lanes.template read<std::uint32_t>(first, 0);
+  auto differs = lanes.template fill<bool>(false);
+  lanes.each([&](int, std::uint32_t digit, bool& other) { other = digit != common; }, first, differs);
+  if (lanes.any(differs)) return false;
+  lanes.each(
+      [&](int, auto const& own, bool& other) {
+        std::uint32_t bits = 0;
+        TESSERA_UNROLL
+        for (int row = 0; row < N; ++row) bits |= own.at[row] ^ common;
+        other = bits != 0;
+      },
+      digits, differs);
+  if (lanes.any(differs)) return false;
+  lanes.each(
+      [&](int lane, auto& own) {
+        if (lane == 0) counters[common] = N * L::width;
+        TESSERA_UNROLL
+        for (int row = 0; row < N; ++row) own.at[row] += static_cast<std::uint32_t>(row * L::width + lane) << Bits;
+      },
+      digits);
+  lanes.sync();
+  return true;
+}
+
 /// Counts the digits of one thread's rows in `counters`. Each item of `digits` becomes its digit, and above it the
 /// number of earlier items of the thread with the same digit. Must be called by all lanes of the thread. No barriers.
 template <int Bits, int N, lane::Lanes L, class Digits>
@@ -56,6 +87,7 @@ KOKKOS_FUNCTION void rank_rows(L const& lanes, Digits& digits, std::uint32_t* co
     for (int bin = lane; bin < bins; bin += L::width) counters[bin] = 0;
   });
   lanes.sync();
+  if (count_equal_digits<Bits, N>(lanes, digits, counters)) return;
   TESSERA_UNROLL
   for (int row = 0; row < N; ++row) {
     auto digit = lanes.template fill<std::uint32_t>(0);
