@@ -130,8 +130,8 @@ def page(program, old):
     parts.append("`--input` takes one mini-app; `tessera run all` takes `--inputs`.\n")
 
     parts += [OF_APPS, *sections_of_apps(helps).values()]
-    for command, title in (("study", "tessera study"), ("compare", "tessera compare"), ("limits", "tessera limits")):
-        parts += [f"## {title}\n", block(said_by([*program, command, "--help"]).strip().splitlines())]
+    for command in ("study", "compare", "predict", "limits"):
+        parts += [f"## tessera {command}\n", block(said_by([*program, command, "--help"]).strip().splitlines())]
     parts += ["## ./run\n", block(said_by([os.path.join(ROOT, "run"), "help"]).strip().splitlines())]
     parts.append("`tessera-plot --help` lists the options of [tessera-plot](pictures.md).\n")
     return "\n".join(parts)

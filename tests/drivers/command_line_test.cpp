@@ -529,9 +529,22 @@ TEST_F(CommandLine, a_study_of_the_real_program_is_done_once) {
   std::string line;
   ASSERT_TRUE(std::getline(predictions, line));
   EXPECT_EQ(line, "app,size,dtype,space,ranks,predicted_seconds,bound,measured_seconds,variant,noisy,roofs_unsure");
+  // `tessera predict` says the same of the reports.
+  Names of_reports{"predict", "--machine", "r.json"};
+  for (char const* const step : {"2p10-r1-range-1", "2p12-r1-range-1", "2p12-r1-range-2", "2p10-r1-range-2"}) {
+    of_reports.push_back(std::string("sizes/map-") + step + ".json");
+  }
+  Result const predicted = run("tessera", of_reports);
+  EXPECT_EQ(predicted.code, 0) << predicted.err;
+  EXPECT_TRUE(predicted.out.starts_with(line + "\n"));
   std::size_t lines = 0;
-  for (; std::getline(predictions, line); ++lines) EXPECT_TRUE(line.starts_with("map,")) << line;
+  for (; std::getline(predictions, line); ++lines) {
+    EXPECT_TRUE(line.starts_with("map,")) << line;
+    EXPECT_TRUE(has(predicted.out, "\n" + line + "\n"));
+  }
   EXPECT_EQ(lines, 4U);
+  EXPECT_EQ(std::ranges::count(predicted.out, '\n'), 5);
+  EXPECT_EQ(run("tessera", {"predict"}).code, 2);
   json const written = report("sizes/map-2p12-r1-range-2.json");
   EXPECT_EQ(written["input"][0]["size"], 4096);
   // The report must contain the values that the study requests.
@@ -684,6 +697,17 @@ TEST_F(CommandLine, a_study_measures_roofs_once_and_compares_with_its_copy) {
   Result const again = run("tessera", words);
   EXPECT_EQ(again.last_line(), "TESSERA study steps=8 done=1 before=7 failed=0 rows_failed=0");
   EXPECT_TRUE(has(again.out, " --save-machine s/machine/roofs-r1.json\n"));
+}
+
+// Each of two GPUs has a memory of its own, also for a build without their execution space.
+TEST_F(CommandLine, predictions_for_gpus_of_another_machine) {
+  std::string const kept = std::string(TESSERA_SOURCE_DIR) + "/tests/data/nvidia-h200-x2/two-2p28-each-bulk.json";
+  Result const result = run("tessera", {"predict", kept});
+  EXPECT_EQ(result.code, 0) << result.err;
+  std::string const begin = "\nmap,536870912,float,cuda,2,";
+  std::size_t const at = result.out.find(begin);
+  ASSERT_NE(at, std::string::npos) << result.out;
+  EXPECT_NEAR(std::stod(result.out.substr(at + begin.size())), 518e-6, 52e-6);  // measured: 518 us
 }
 
 // The table in common/cluster/scaling.md must equal the program's output, for the mini-apps of this build.

@@ -27,6 +27,16 @@ int run_study(std::vector<App> const& apps, Words const& words, std::string cons
 /// `tessera limits`: prints a table of the numbers of ranks at which mini-apps stop scaling, for a machine and a link.
 int run_limits(std::vector<App> const& apps, Words const& words);
 
+/// `tessera predict`: prints the model's time beside each time in reports.
+int run_predict(std::vector<App> const& apps, Words const& words);
+
+inline constexpr std::string_view predictions_head =
+    "app,size,dtype,space,ranks,predicted_seconds,bound,measured_seconds,variant,noisy,roofs_unsure";
+
+/// Whether the model can tell the time of a mini-app: it knows bytes and operations, not the work behind a random
+/// number.
+[[nodiscard]] inline bool is_modelled(App const& app) { return app.info.rate.empty(); }
+
 // Returns the lines of --help, with the descriptions from a column on. Rows without a description are left out: the
 // usage describes them. A name may be several: "--apps, --sizes".
 [[nodiscard]] std::string options_text(std::vector<OptionEntry> const& table, std::size_t column);

@@ -86,8 +86,7 @@ int run_limits(std::vector<App> const& apps, std::vector<std::string> const& wor
   for (std::size_t i = 0; i < ranks.size(); ++i) std::cout << "---:|---|---:|";
   std::cout << "\n";
   for (App const* const app : find_apps(apps, names)) {
-    if (!app->distributed) continue;
-    if (!app->info.rate.empty()) continue;  // its work is no traffic, which is all that the model knows
+    if (!app->distributed || !is_modelled(*app)) continue;
     std::string line;
     for (std::size_t const count : ranks) {
       std::optional<model::Limit> const limit =

@@ -146,7 +146,7 @@ std::vector<Forecast> forecasts_of(std::vector<App> const& apps, Step const& ste
   std::vector<Forecast> forecasts;
   Options const options = options_of(apps, step);
   for (App const* const app : find_apps(apps, step.apps)) {
-    if (app->info.measures_roofs || (step.ranks > 1 && !app->distributed)) continue;
+    if (app->info.measures_roofs || !is_modelled(*app) || (step.ranks > 1 && !app->distributed)) continue;
     for (DType const dtype : dtypes_of(*app, options)) {
       Words spaces;
       for (Row const* const row : select_rows(*app, options, dtype)) {
@@ -567,8 +567,7 @@ class Runner {
     if (errors_.ratios.empty()) return;
     std::string const path = (fs::path(folder_) / "predictions.csv").string();
     std::ofstream file(path);
-    file << "app,size,dtype,space,ranks,predicted_seconds,bound,measured_seconds,variant,noisy,roofs_unsure\n"
-         << errors_.csv.str();
+    file << predictions_head << '\n' << errors_.csv.str();
     file.close();
     std::cout << (file ? "predictions: " : "warning: cannot write ") << path << "\n";
   }

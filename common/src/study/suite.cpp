@@ -26,7 +26,8 @@ std::string suite_help() {
          "tessera run all --digest            print one screen instead of the tables\n  tessera run --sweep NAME "
          "[options]  the cases of a benchmark table; names in `tessera list`\n  tessera compare OLD NEW             "
          "reports of two builds: what became slower (tessera compare --help)\n  tessera study --preset NAME         a "
-         "study's launches: strong, weak, sizes, variants; --run runs them\n  tessera limits --machine FILE ...   "
+         "study's launches: strong, weak, sizes, variants; --run runs them\n  tessera predict REPORT.json ...     "
+         "the model's time beside each time in reports\n  tessera limits --machine FILE ...   "
          "predict where the mini-apps stop scaling\n  tessera roof PEAK,BANDWIDTH [X...]  the ridge of these roofs, "
          "and what they allow at X FLOP/B\n  tessera --help | --version\n\nexamples\n  tessera run all --inputs "
          "inputs --json report.json\n  tessera run all --inputs inputs --size 2^24 --digest --log tables.txt\n  "
@@ -100,7 +101,7 @@ App const* app_of_sweep(std::vector<App> const& apps, std::vector<std::string> c
 }
 
 Task suite_task(std::vector<App> const& apps, std::vector<std::string> const& arguments, std::string const& typed) {
-  std::vector<std::string> const commands{"list", "run", "study", "compare", "limits", "roof", "help"};
+  std::vector<std::string> const commands{"list", "run", "study", "predict", "compare", "limits", "roof", "help"};
   if (arguments.empty()) throw UserError("no command (there are " + join(commands) + "); see tessera --help");
   std::string const& command = arguments[0];
   std::vector<std::string> const rest(arguments.begin() + 1, arguments.end());
@@ -131,6 +132,7 @@ Task suite_task(std::vector<App> const& apps, std::vector<std::string> const& ar
   auto const other = [&](std::function<int()> const& run) { return Task{{{"what to do", asked}}, run}; };
   if (command == "compare") return other([rest] { return comparison::run_compare(rest); });
   if (command == "study") return other([&apps, rest, typed] { return study::run_study(apps, rest, typed); });
+  if (command == "predict") return other([&apps, rest] { return study::run_predict(apps, rest); });
   if (command == "limits") return other([&apps, rest] { return study::run_limits(apps, rest); });
   if (command != "run") {
     std::vector<std::string> names;

@@ -2440,13 +2440,14 @@ TEST_F(Suite, mistakes) {
   expect_mistake(suite({}), "tessera: no command");
   expect_mistake(
       suite({"rum"}),
-      "unknown command `rum` (there are list, run, study, compare, limits, roof, help); did you mean `run`?");
+      "unknown command `rum` (there are list, run, study, predict, compare, limits, roof, help); did you mean `run`?");
   expect_mistake(
       suite({"fake", "--list"}),
       "unknown command `fake` (it is a mini-app: `tessera run` runs them); did you mean `tessera run fake`?");
   EXPECT_EQ(suite({"run", "fake", "--list"}).code, 0);  // the advice works
   expect_mistake(suite({"othr", "--size", "4"}), "did you mean `tessera run other`?");
-  expect_mistake(suite({"xyzzy"}), "(there are list, run, study, compare, limits, roof, help); see tessera --help");
+  expect_mistake(suite({"xyzzy"}),
+                 "(there are list, run, study, predict, compare, limits, roof, help); see tessera --help");
   expect_mistake(suite({"run"}), "no mini-app after `tessera run`");
   expect_mistake(suite({"run", "--size", "3", "fake"}), "no mini-app after `tessera run`");
   expect_mistake(suite({"run", "fale"}), "unknown mini-app `fale` (there are fake, other); did you mean `fake`?");
