@@ -14,7 +14,8 @@ the messages of `dot`, bandwidth from those of `transpose`. Then these steps, of
 Rows whose references take longest come last. After --seconds no launch begins, and a running one ends. The same
 command goes on from there: launches of studies that are done are not repeated. The tables are in
 DIRECTORY/scaling.md: time, efficiency, time over the prediction. The prediction takes the roofs of one GPU and the
-link. Rows over 1.15 of it are listed: they want an explanation.
+link. Rows over 1.15 of it are listed: they want an explanation. --tables launches nothing: it makes the page again
+from the reports in DIRECTORY/weak, strong28 and so on, with the model of the program, which may be a host's.
 
 --quick takes small sizes: to see that all of it runs, for no figure.
 Exit code: 0 all well, 1 something failed or was left out, 2 a mistake.
@@ -22,6 +23,7 @@ Exit code: 0 all well, 1 something failed or was left out, 2 a mistake.
 
 import argparse
 import csv
+import glob
 import json
 import os
 import shlex
@@ -55,17 +57,14 @@ def link_of(path):
     return latency, bulk["bytes_sent"] / 2 / seconds
 
 
-def read_predictions(path):
-    """The rows of a study's predictions.csv, with numbers as numbers."""
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except OSError as error:
-        raise Failed(f"{path}: {error.strerror}") from error
+def read_predictions(text):
+    """The rows of `tessera predict`, with numbers as numbers. `times` is None if there is no prediction."""
+    rows = list(csv.DictReader(text.splitlines()))
     for row in rows:
         row.update({key: int(row[key]) for key in ("size", "ranks", "noisy")})
-        row.update({key: float(row[key]) for key in ("predicted_seconds", "measured_seconds")})
-        row["times"] = row["measured_seconds"] / row["predicted_seconds"]
+        row["measured_seconds"] = float(row["measured_seconds"])
+        row["predicted_seconds"] = float(row["predicted_seconds"] or "nan")
+        row["times"] = row["measured_seconds"] / row["predicted_seconds"] if row["bound"] else None
     return rows
 
 
@@ -77,35 +76,47 @@ def time_text(seconds):
     return f"{seconds / scale:.3g} {unit}"
 
 
-def table_of(rows, weak):
-    """The lines of a table: a line per mini-app, a column per number of ranks. Efficiency is against one rank."""
-    counts = sorted({row["ranks"] for row in rows})
-    by = {(row["app"], row["ranks"]): row for row in rows}
-    heads = [f"{n} rank{'s' * (n > 1)}" for n in counts]
-    lines = ["| mini-app | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(counts)]
-    for app in sorted({row["app"] for row in rows}):
+def by_columns(tables):
+    """The rows by step, number of ranks and mini-app, and the columns of a table of them.
+
+    One rank of strong28 has the same case as one of weak: only weak is a column.
+    """
+    by = {(name, row["ranks"], row["app"]): row for name, rows in tables.items() for row in rows}
+    columns = {key[:2] for key in by if key[:2] != ("strong28", 1) or "weak" not in tables}
+    return by, sorted(columns, key=lambda column: (list(tables).index(column[0]), column[1]))
+
+
+def table_of(tables):
+    """The lines of a table: a line per mini-app, a column per step and number of ranks."""
+    by, columns = by_columns(tables)
+    heads = ["mini-app", *(f"{name}: {n}" for name, n in columns)]
+    lines = [f"| {' | '.join(heads)} |", "|---|" + "---:|" * len(columns)]
+    for app in sorted({app for _, _, app in by}):
         cells = []
-        for n in counts:
-            row, one = by.get((app, n)), by.get((app, 1))
+        for name, n in columns:
+            row, one = by.get((name, n, app)), by.get((name, 1, app))
             if row is None:
                 cells.append("")
                 continue
             text = time_text(row["measured_seconds"]) + "~" * row["noisy"]
             if one and n > 1:
-                text += f"; {one['measured_seconds'] / row['measured_seconds'] / (1 if weak else n):.0%}"
-            cells.append(f"{text}; {row['times']:.2f}")
+                per_rank = 1 if name == "weak" else n
+                text += f"; {one['measured_seconds'] / row['measured_seconds'] / per_rank:.0%}"
+            cells.append(text if row["times"] is None else f"{text}; {row['times']:.2f}")
         lines.append(f"| {app} | " + " | ".join(cells) + " |")
     return lines
 
 
-def slow_lines(rows):
-    """A line for each row that is slower than the prediction by more than SLOW, the slowest first."""
-    slow = sorted((row for row in rows if row["times"] > SLOW), key=lambda row: -row["times"])
-    return [
-        f"- `{row['app']}` on {row['ranks']}: {time_text(row['measured_seconds'])}, {row['times']:.2f} of the "
-        f"predicted {time_text(row['predicted_seconds'])} ({row['bound']})"
-        for row in slow
-    ]
+def slow_lines(tables):
+    """A line for each mini-app of which a time is over SLOW of the prediction."""
+    by, columns = by_columns(tables)
+    slow = {}
+    for name, n in columns:
+        for app in sorted({app for _, _, app in by}):
+            row = by.get((name, n, app))
+            if row and (row["times"] or 0) > SLOW:
+                slow.setdefault(app, []).append(f"{row['times']:.2f} {name}: {n} ({row['bound']})")
+    return [f"- `{app}`: {', '.join(slow[app])}" for app in sorted(slow)]
 
 
 class Host:
@@ -125,6 +136,10 @@ class Host:
 
     def size(self, power):
         return f"2^{power - 16}" if self.options.quick else f"2^{power}"
+
+    def fail(self, why):
+        print(f"gpus.py: {why}", file=sys.stderr)
+        self.failed += 1
 
     def left(self):
         """Seconds until --seconds."""
@@ -183,16 +198,54 @@ class Host:
         return apps
 
     def study(self, name, apps, ranks, link, *words):
-        """The predictions of a study's launches. Each of `apps` is a launch; a+b is one launch of both."""
+        """Runs the launches of a study. Each of `apps` is a launch; a+b is one launch of both."""
         preset = "strong" if name.startswith("strong") else "weak"
         command = [self.options.program, "study", "--preset", preset, "--name", name, "--run"]
         command += ["--apps", apps, "--ranks", ",".join(map(str, ranks)), "--spaces", self.options.space]
         command += ["--repeats", "1", "--launcher", self.options.launcher, "--link", f"{link[0]:.3g},{link[1]:.3g}"]
-        predictions = os.path.join(self.path(name), "predictions.csv")
-        if os.path.exists(predictions):
-            os.remove(predictions)  # of other mini-apps
         self.run(name, [*command, *words])
-        return read_predictions(predictions)
+
+    def rows(self, name, link):
+        """The rows of a step's reports, each with its prediction."""
+        reports = sorted(glob.glob(os.path.join(self.path(name), "*.json")))
+        if not reports:
+            return []
+        roofs = [self.path(os.path.join(step, "machine", "roofs.json")) for step in (name, "weak")]
+        roofs = [path for path in roofs if os.path.exists(path)]
+        command = [self.options.program, "predict", *reports, "--link", f"{link[0]:.3g},{link[1]:.3g}"]
+        command += ["--machine", roofs[0]] if roofs else []
+        try:
+            return read_predictions(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise Failed(f"{shlex.join(command)}: {error}") from error
+
+    def page(self):
+        """Writes scaling.md."""
+        links, tables = {}, {}
+        for name in ("weak", "strong28", "strong30", "staged"):
+            link = "link-staged" if name == "staged" else "link"
+            try:
+                if link not in links and os.path.exists(self.path(link + ".json")):
+                    links[link] = link_of(self.path(link + ".json"))
+            except Failed as error:
+                self.fail(error)
+            rows = self.rows(name, links[link]) if link in links else []
+            if name.startswith("strong"):  # one of the launches of weak has the same cases
+                rows += [row for row in tables.get("weak", []) if row["ranks"] << 28 == 1 << int(name[6:])]
+            if rows:
+                tables[name] = rows
+        page = [
+            f"`{name}` of two ranks: latency {time_text(latency)}, {bandwidth / 1e9:.3g} GB/s of a rank, one direction."
+            for name, (latency, bandwidth) in links.items()
+        ]
+        page += ["A column is a step and its ranks, a cell the time, the efficiency, the time over the prediction.", ""]
+        staged = {"staged": tables.pop("staged", [])}
+        for title, some in (("Scaling", tables), ("Through host memory", staged)):
+            if any(some.values()):
+                page += [f"## {title}", "", *table_of(some), ""]
+        page += [f"## Over {SLOW} of the prediction", "", *slow_lines({**tables, **staged}), ""]
+        with open(self.path("scaling.md"), "w", encoding="utf-8") as file:
+            file.write("\n".join(page))
 
     def tests(self):
         environment = [f"TESSERA_TEST_SPACE={self.options.space}", "TESSERA_TEST_FIRST_DTYPE=1", "OMP_NUM_THREADS=2"]
@@ -211,6 +264,7 @@ def main(arguments):
     parser.add_argument("--only", default=",".join(STEPS))
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--tables", action="store_true")
     options = parser.parse_args(arguments)
     if options.gpus < 2:
         parser.error("--gpus is 2 or more")
@@ -221,7 +275,7 @@ def main(arguments):
     options.program = os.path.abspath(options.program)
     options.tests = options.tests and os.path.abspath(options.tests)
     os.makedirs(options.directory, exist_ok=True)
-    host, tables, links = Host(options), {}, {}
+    host, links = Host(options), {}
 
     def add(name, which, ranks, *words):
         if not which or name.rstrip("0123456789") not in only:
@@ -231,18 +285,17 @@ def main(arguments):
         try:
             if link not in links:
                 links[link] = host.link(link, *transport)
-            words = ["--options", shlex.join([*host.few, *transport]), *words]
-            tables.setdefault(name, []).extend(host.study(name, which, ranks, links[link], *words))
         except Failed as error:
-            print(f"gpus.py: {error}", file=sys.stderr)
-            host.failed += 1
+            host.fail(error)
+            return
+        host.study(name, which, ranks, links[link], "--options", shlex.join([*host.few, *transport]), *words)
 
     def add_strong(power, which):
         # One of the launches of weak has the same case.
         ranks = [n for n in host.ranks if "weak" not in only or n << 28 != 1 << power]
         add(f"strong{power}", which, ranks, "--sizes", host.size(power))
 
-    try:
+    def launch():
         apps = host.apps()
         late = ",".join(app for app in LATE if app in apps)
         most = "+".join(app for app in apps if app not in LATE)
@@ -257,24 +310,12 @@ def main(arguments):
         add_strong(30, late)
         if "tests" in only and options.tests:
             host.tests()
-    except Failed as error:
-        print(f"gpus.py: {error}", file=sys.stderr)
-        host.failed += 1
-    for name, rows in tables.items():
-        if name.startswith("strong"):
-            rows += [row for row in tables.get("weak", []) if row["ranks"] << 28 == 1 << int(name[6:])]
-    page = [
-        f"`{name}` of two ranks: latency {time_text(latency)}, {bandwidth / 1e9:.3g} GB/s of a rank in one direction."
-        for name, (latency, bandwidth) in links.items()
-    ]
-    page += ["A cell has the time, the efficiency against one rank, and the time over the model's prediction.", ""]
-    for name, rows in tables.items():
-        page += [f"## {name}", "", *table_of(rows, not name.startswith("strong")), ""]
-    page += [f"## Over {SLOW} of the prediction", ""]
-    for name, rows in tables.items():
-        page += [f"### {name}", "", *slow_lines(rows), ""]
-    with open(host.path("scaling.md"), "w", encoding="utf-8") as file:
-        file.write("\n".join(page))
+
+    for step in ([] if options.tables else [launch]) + [host.page]:
+        try:
+            step()
+        except Failed as error:
+            host.fail(error)
     print(f"tables in {host.path('scaling.md')}; {host.failed} steps failed")
     return 1 if host.failed else 0
 

@@ -16,8 +16,8 @@ sys.dont_write_bytecode = True
 
 import gpus  # noqa: E402
 
-# Records its arguments; lists mini-apps; or writes a report of two ranks, or the predictions of a study, in which the
-# first mini-app is slow on two ranks.
+# Records its arguments; lists mini-apps; or writes a report: of two ranks, or of a study, with the names of its
+# mini-apps. `predict` prints that the first of them is slow on two ranks, and knows nothing of sort.
 PROGRAM = """#!{python}
 import json, os, sys
 words = sys.argv[1:]
@@ -32,10 +32,16 @@ elif words[0] == "study":
     name = words[words.index("--name") + 1]
     app = words[words.index("--apps") + 1].split("+")[0]
     os.makedirs(name, exist_ok=True)
-    with open(name + "/predictions.csv", "w") as file:
-        file.write("app,size,dtype,space,ranks,predicted_seconds,bound,measured_seconds,variant,noisy\\n")
-        file.write(app + ",1024,float,cuda,1,1e-3,memory,1e-3,distributed,0\\n")
-        file.write(app + ",2048,float,cuda,2,1e-3,memory,1.25e-3,distributed,0\\n")
+    with open(name + "/" + app + ".json", "w") as file:
+        file.write(app)
+elif words[0] == "predict":
+    print("app,size,dtype,space,ranks,predicted_seconds,bound,measured_seconds,variant,noisy")
+    for report in words[1 : words.index("--link")]:
+        app = open(report).read()
+        known = "," if app == "sort" else "1e-3,memory"
+        print(app + ",1024,float,cuda,1," + known + ",1e-3,distributed,0")
+        print(app + ",2048,float,cuda,2," + known + ",1.25e-3,distributed,0")
+    sys.exit()
 else:
     with open(words[words.index("--json") + 1], "w") as file:
         file.write('{report}')
@@ -106,14 +112,16 @@ class Gpus(unittest.TestCase):
         self.assertIn("latency 10 us, 100 GB/s", self.page())
         # Weak: 1 ms against 1.25 ms. Strong: the same times are an efficiency of 40%. Its launch on one rank is that of
         # weak, and for 2^30 elements that on four.
-        self.assertIn("| map | 1 ms; 1.00 | 1.25 ms; 80%; 1.25 |", self.page())
-        self.assertIn("| map | 1 ms; 1.00 | 1.25 ms; 40%; 1.25 |", self.page())
-        self.assertIn("- `map` on 2: 1.25 ms, 1.25 of the predicted 1 ms (memory)", self.page())
-        self.assertNotIn("`map` on 1", self.page())
+        self.assertIn("| weak: 1 | weak: 2 | strong28: 2 | strong30: 1 | strong30: 2 |", self.page())
+        slow = "1.25 ms; 80%; 1.25 | 1.25 ms; 40%; 1.25"
+        self.assertIn(f"| map | 1 ms; 1.00 | {slow} | 1 ms; 1.00 | 1.25 ms; 40%; 1.25 |", self.page())
+        steps = ", ".join(f"1.25 {step}: 2 (memory)" for step in ("weak", "strong28", "strong30"))
+        self.assertIn(f"- `map`: {steps}", self.page())
+        self.assertNotIn("- `sort`", self.page())
         with open(os.path.join(self.folder, "calls"), encoding="utf-8") as file:
             calls = file.read()
         self.assertIn("--ranks 1,2,4 ", calls)
-        self.assertIn("| sort | 1 ms; 1.00 | 1.25 ms; 80%; 1.25 |", self.page())
+        self.assertIn("| sort | 1 ms | 1.25 ms; 80% | 1.25 ms; 40% |", self.page())
         self.assertEqual([line.split()[7] for line in calls.splitlines() if line.startswith("study --preset weak")],
                          ["map+transpose", "transpose", "sort"])
         self.assertIn("--link 1e-05,1e+11", calls)
@@ -121,10 +129,21 @@ class Gpus(unittest.TestCase):
         self.assertRegex(calls, "--name strong30 .*--ranks 1,2 ")
         self.assertIn("--transport staged", calls)
 
+    def test_makes_the_tables_of_kept_reports_again(self):
+        self.run_it()
+        kept = self.page()
+        os.remove(os.path.join(self.out, "scaling.md"))
+        os.remove(os.path.join(self.folder, "calls"))
+        code, output = self.run_it("--tables")
+        self.assertEqual(code, 0, output)
+        self.assertEqual(self.page(), kept)
+        with open(os.path.join(self.folder, "calls"), encoding="utf-8") as file:
+            self.assertEqual({line.split()[0] for line in file}, {"predict"})
+
     def test_says_what_failed(self):
         self.write([row("dot", 1e-5)])
         code, output = self.run_it()
-        self.assertNotIn("## weak", self.page())
+        self.assertNotIn("## Scaling", self.page())
         self.assertEqual(code, 1)
         self.assertIn("no row of transpose", output)
 
