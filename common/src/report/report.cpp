@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ctime>
 #include <exception>
+#include <filesystem>
 #include <numeric>
 
 #include <tessera/cli/nearest.hpp>
@@ -195,7 +196,7 @@ Report::Report(std::string path, Clock now) : now_(std::move(now)) {
 
 Report::~Report() {
   try {
-    flush();
+    if (!all_written_) write();      // a run that ended by a mistake writes nothing
   } catch (std::exception const&) {  // NOLINT(bugprone-empty-catch): flush() and finish() report errors
   }
 }
@@ -215,7 +216,8 @@ void Report::add_row(RowReport const& report) {
 }
 
 void Report::flush() {
-  if (!all_written_ || writings_ == 0) write();
+  bool const is_older = file_ && writings_ == 0 && std::filesystem::exists(file_->path());
+  if (!all_written_ || is_older) write();
 }
 
 void Report::finish() {
