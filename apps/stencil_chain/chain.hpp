@@ -9,6 +9,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/collective/in_range.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
@@ -23,7 +24,7 @@ struct Stage {
   T inner;  ///< weight of an element, if none is missing: factor / (2 reach + 1)
 
   /// Returns the result for the element at `at`, which has `before` elements before it and `after` behind it in the
-  /// array. Adds from left to right.
+  /// array. Adds from left to right. If the sum leaves the range, adds scaled elements: the mean may be in the range.
   [[nodiscard]] KOKKOS_FUNCTION T operator()(T const* at, std::size_t before, std::size_t after) const {
     auto const most = static_cast<std::size_t>(reach);
     int const left = before < most ? static_cast<int>(before) : reach;
@@ -31,7 +32,12 @@ struct Stage {
     T sum = at[-left];
     for (int d = 1 - left; d <= right; ++d) sum += at[d];
     int const present = left + 1 + right;
-    return sum * (present == 2 * reach + 1 ? inner : factor / static_cast<T>(present));
+    T const weight = present == 2 * reach + 1 ? inner : factor / static_cast<T>(present);
+    if (collective::is_in_range(sum)) return sum * weight;
+    constexpr T scale = collective::shrink<T>;
+    sum = 0;
+    for (int d = -left; d <= right; ++d) sum += at[d] * scale;
+    return sum * weight / scale;
   }
 };
 

@@ -7,8 +7,9 @@
 /// products than s on any way, and weights add up to at most 1.1; the dtype's smallest normal number, added to the
 /// scale, covers them.
 ///
-/// If a sum of magnitudes may leave the dtype's range, nothing can be asked of the elements that depend on it: their
-/// scale is infinite. Infinities and NaNs of the input have no magnitude; results must have their class.
+/// If a result of a stage may leave the dtype's range, nothing can be asked of the elements that depend on it: their
+/// scale is infinite. A sum whose mean is in the range may leave it. Infinities and NaNs of the input have no
+/// magnitude; results must have their class.
 ///
 /// check() refuses integers; the reference accepts them because every dtype of a build needs a reference.
 
@@ -46,7 +47,7 @@ void apply(Mean const& mean, double most, std::vector<Real>& values) {
     Real sum = 0;
     for (std::size_t j = begin; j < end; ++j) sum += values[j];
     results[i] = static_cast<Real>(mean.factor) * sum / static_cast<Real>(end - begin);
-    if (sum > most || results[i] > most) results[i] = std::numeric_limits<Real>::infinity();
+    if (results[i] > most) results[i] = std::numeric_limits<Real>::infinity();
   }
   values = std::move(results);
 }
@@ -57,7 +58,7 @@ template <class T>
 std::vector<ExpectedField> StencilChain::reference(Input<T, Kokkos::HostSpace> const& input) {
   using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  // A partial sum may be rounded up to the end of the range.
+  // A result may be rounded up to the end of the range.
   constexpr double most = 0.99 * static_cast<double>(std::numeric_limits<T>::max());
   std::vector<Mean> stages{{0, static_cast<double>(static_cast<T>(1.1))}, {2, 1}, {1, 1}};
   if (input.parameters.chain == ChainKind::averages) {
@@ -74,7 +75,7 @@ std::vector<ExpectedField> StencilChain::reference(Input<T, Kokkos::HostSpace> c
     std::size_t const lo = begin - std::min(begin, halo);
     std::size_t const hi = end + std::min(n - end, halo);
     std::vector<Wide> values(hi - lo);
-    std::vector<double> magnitudes(hi - lo);
+    std::vector<Wide> magnitudes(hi - lo);
     for (std::size_t i = lo; i < hi; ++i) {
       values[i - lo] = static_cast<Wide>(input.in(i));
       double const magnitude = std::abs(static_cast<double>(input.in(i)));
@@ -86,7 +87,7 @@ std::vector<ExpectedField> StencilChain::reference(Input<T, Kokkos::HostSpace> c
     }
     for (std::size_t i = begin; i < end; ++i) {
       out.value[i] = static_cast<double>(values[i - lo]);
-      double const scale = magnitudes[i - lo];
+      auto const scale = static_cast<double>(magnitudes[i - lo]);
       out.scale[i] = scale < infinity ? scale + static_cast<double>(std::numeric_limits<T>::min()) : infinity;
     }
   });

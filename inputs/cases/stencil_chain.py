@@ -51,3 +51,9 @@ def cases():
         values = np.array([1, 2, 3, np.nan] + [4] * 9 + [np.inf] + [7] * 7 + [-np.inf, 5, np.inf] + [9] * 8 +
                           [0.0, -0.0, -0.0, info.tiny, -info.tiny / 4, 3 * info.tiny, 0, 0, 0, 0], t)
         yield case("special_values", "NaN, infinities, their sums, zeros, denormals", values)
+        # Sums leave the range, their means do not; also where signs differ.
+        huge = np.full(60, 0.8 * float(info.max))
+        huge[20:40:3] *= -1
+        huge[40:50] = uneven(10, t)
+        yield case("huge", "means near the end of the range", stored(huge, t))
+        yield case("huge_averages", "the same, seven averages", stored(huge, t), "averages", 7, 16)
