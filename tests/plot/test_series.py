@@ -28,6 +28,8 @@ class KeptReports(unittest.TestCase):
 
     def test_all_can_be_read(self):
         paths = sorted(glob.glob(os.path.join(self.FOLDER, "*", "*.json")))
+        # tests/compare/call_overhead.py writes no report of mini-apps.
+        paths = [path for path in paths if os.path.basename(path) != "call_overhead.json"]
         self.assertGreater(len(paths), 0)
         for path in paths:
             with self.subTest(os.path.basename(path)):
