@@ -215,7 +215,8 @@ class Report {
   /// write. Writing therefore takes at most 5% of a run, independent of the number of rows, and a crash loses only the
   /// rows since the last write. Throws std::runtime_error if writing fails; the row is kept.
   void add_row(RowReport const& report);
-  /// Writes the file if it lacks rows, or if it is an older report, which does not stand for this run. Throws as add_row.
+  /// Writes the file if it lacks rows, or if it is an older report, which does not stand for this run. Throws as
+  /// add_row.
   void flush();
   /// Writes the file with `system["finished"]` set, if there is a row. Throws as add_row.
   void finish();
