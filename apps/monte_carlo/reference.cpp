@@ -12,9 +12,9 @@
 /// Rounded to a whole number of units, v and a result within v +- e differ by at most the distance from round(v) to
 /// round(v +- e). The offset of a sum is the sum of these distances.
 ///
-/// Estimate and standard error follow from the sums in double. They are compared with those of the row's own sums, so
-/// that only the roundings of this last step are allowed. Values in a file are those of other sums: their offsets
-/// follow from the offsets of the sums.
+/// Estimate and standard error are computed in double from the sums. A row's are compared with what its own sums give:
+/// only the roundings of this last step may differ. A file has values of other sums, so their offsets follow from the
+/// offsets of the sums.
 ///
 /// The estimate must also agree with the exact value: |estimate - exact| <= 7 standard errors and rounding errors. The
 /// means of 32 replicates give the standard error, so the quotient has Student's distribution with 31 degrees of

@@ -72,7 +72,7 @@ struct OpenRun {
   RunOracle<T> run;
 };
 
-// What a part knows of the sums of its runs.
+// The sums of the runs in one part.
 struct SumFacts {
   double grid = std::numeric_limits<double>::infinity();
   bool all_exact = true;

@@ -128,8 +128,9 @@ std::vector<Item> sorted(std::vector<Item> items, Less const& less) {
   return merged_runs(std::move(items), begins, less);
 }
 
-// Returns how many of this rank's sorted items are among the first `place` of all ranks: of equal items those of lower
-// ranks come first. In each step the middle of the longest range in question, on any rank, decides about all ranges.
+// Returns how many of this rank's sorted items are among the first `place` of all ranks. Among equal items, those of
+// lower ranks come first. In each step the middle of the longest range in question, on any rank, decides about all
+// ranges.
 template <class Item, class Less>
 std::size_t among_first(std::vector<Item> const& own, std::size_t place, Less const& less, ranks::Ranks const& ranks) {
   struct Middle {

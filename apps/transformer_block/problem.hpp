@@ -73,8 +73,8 @@ struct TransformerBlock : TransformerBlockProblem {
 
   static constexpr int reference_doubles = 5;  ///< a value, two scales, two bounds for bfloat16
   /// An element of a stage takes seven doubles: a value, its scale, four probes, and a value with factors of bfloat16.
-  /// Of a sequence there are the normalised rows, keys, values, and the keys once more in columns; of 32 rows on each
-  /// thread all stages. A weight takes two and a half.
+  /// The normalised rows, keys, values and transposed keys of one sequence are held, and on each thread all stages of
+  /// 32 rows. A weight takes two and a half.
   [[nodiscard]] static double reference_temporaries(std::vector<Shape> const& input, DType) {
     double const tokens = static_cast<double>(input[x_][1]);
     double const d = static_cast<double>(input[x_][2]);

@@ -90,8 +90,8 @@ concept Fields = requires(F& fields) {
 ///   default: also a scale; 3: also an offset. It tells in advance whether a case fits into memory. An element of a
 ///   large reference of floats in parts takes 4 bytes without bounds and 8 with them (verify/compact.hpp).
 ///   `exact_reference_doubles`, optional: the same for generated exact data, for which no scale is made.
-/// - `reference_temporaries(shapes, dtype)`, optional: the bytes that making the reference takes beside its result, if
-///   they are many.
+/// - `reference_temporaries(shapes, dtype)`, optional: bytes that the reference needs while it is computed, without its
+///   result.
 /// - `moved_copies`, optional: the reference is ExpectedField::moved, and computing it takes so many copies of the
 ///   output.
 /// - `bfloat16_bounds`, optional: true if the reference has bounds for factors rounded to bfloat16. It is then not
