@@ -228,9 +228,9 @@ KOKKOS_INLINE_FUNCTION void take_off(std::uint32_t word, float& low, float& high
 /// then the packs of the tiles of k and v, of one head after the other. Rows are padded with zeros to whole strips and
 /// tiles.
 ///
-/// If it is causal, an element of v that is infinite or NaN becomes 0, and an element of its key NaN. The weight of a
-/// later key is 0, and 0 NaN would be NaN: the value of a token must not reach queries that do not see it. Queries that
-/// do see it get NaN by its score.
+/// If it is causal, an element of v whose bfloat16 would be infinite or NaN becomes 0, and an element of its key NaN.
+/// The weight of a later key is 0, and 0 NaN would be NaN: the value of a token must not reach queries that do not see
+/// it. Queries that do see it get NaN by its score.
 template <class Tile, class All = OneAttention>
 struct PackAttention {
   using Unit = typename Tile::Unit;
@@ -267,6 +267,8 @@ struct PackAttention {
   }
 
  private:
+  // Whether the number stays finite if it is rounded to bfloat16.
+  [[nodiscard]] KOKKOS_FUNCTION static bool stays_finite(float x) { return Kokkos::fabs(x) < 0x1.FFp127F; }
   // Returns one term of each of two numbers.
   [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t term_of(float low, float high, int term) {
     for (int t = 0; t < term; ++t) take_off(Unit::word(low, high), low, high);
@@ -288,8 +290,8 @@ struct PackAttention {
     }
     return x;
   }
-  // Returns a pack of four columns of rows g and g + 8 of a block. A key is NaN where its element of `values` is not
-  // finite.
+  // Returns a pack of four columns of rows g and g + 8 of a block. A key is NaN where its element of `values` does not
+  // stay finite.
   [[nodiscard]] KOKKOS_FUNCTION BlockPack of_rows(RowsOfFloats const& matrix, std::size_t row_block,
                                                   std::size_t col_block, int lane, int term, float factor,
                                                   RowsOfFloats const& values = {}) const {
@@ -300,7 +302,9 @@ struct PackAttention {
       auto x = four_of(matrix, first + 8 * r, col);
       if (values.data != nullptr) {
         auto const value = four_of(values, first + 8 * r, col);
-        for (int e = 0; e < 4; ++e) x[e] += 0 * value[e];
+        for (int e = 0; e < 4; ++e) {
+          if (!stays_finite(value[e])) x[e] = Kokkos::Experimental::quiet_NaN_v<float>;
+        }
       }
       pack[2 * r] = term_of(x[0] * factor, x[1] * factor, term);
       pack[2 * r + 1] = term_of(x[2] * factor, x[3] * factor, term);
@@ -319,7 +323,7 @@ struct PackAttention {
         std::size_t const row = row_block * Tile::edge + Unit::row_of_b(lane, e);
         bool const exists = row < matrix.rows && col < matrix.cols;
         x[e] = exists ? matrix.data[row * all.stride(matrix.cols) + col] : 0;
-        if (all.causal && !Kokkos::isfinite(x[e])) x[e] = 0;  // its key is NaN
+        if (all.causal && !stays_finite(x[e])) x[e] = 0;  // its key is NaN
       }
       pack[2 * half] = term_of(x[0], x[1], term);
       pack[2 * half + 1] = term_of(x[2], x[3], term);

@@ -34,7 +34,8 @@ namespace tessera::kernels {
 /// workspace.
 ///
 /// Elements have the range of TensorAttention. If an element of q is infinite or NaN, the results of its token and head
-/// may be NaN; of k or v, those of its head for the tokens that see it. No others change.
+/// may be NaN; of k or v, those of its head for the tokens that see it. No others change. Numbers from 0x1.FFp127 on
+/// count as infinite: that is what they are in bfloat16.
 ///
 /// \tparam Terms terms per factor: 1 (bfloat16, 8 bits) or 3 (float accuracy)
 template <ExecutionSpace Exec, int Terms, class Tuning = TensorAttentionTuning<Exec, Terms>>
