@@ -33,6 +33,7 @@ struct Bf16Products {
                               std::string label) {
     return P(exec, m, n, k, std::move(label));
   }
+  [[nodiscard]] static std::int64_t team_of_attention(std::int64_t) { return 0; }
   /// A unit makes all sums: see Bf16Block::reduced_precision.
   template <class P>
   [[nodiscard]] static double rounding_steps(P const&) {

@@ -33,6 +33,7 @@ struct PlainProducts {
                               std::string label) {
     return P(exec, m, n, k, P::team_if_open(team), std::move(label));
   }
+  [[nodiscard]] static std::int64_t team_of_attention(std::int64_t team) { return team; }
   template <class P>
   [[nodiscard]] static double rounding_steps(P const& product) {
     return product.rounding_steps();
@@ -54,7 +55,8 @@ class FusedBlock {
   FusedBlock(Exec const& exec, InputOn<TransformerBlock, Exec, T> const& in, std::string const& label)
       : statistics_(exec, in.rows(), in.d_model(), in.parameters.eps, in.parameters.team, label + "::statistics"),
         projection_(product<Projection>(exec, in, in.d_model(), in.d_model(), label + "::projection")),
-        attend_(exec, in.template attention<kernels::Heads>(), in.parameters.team, label + "::attention"),
+        attend_(exec, in.template attention<kernels::Heads>(), Products::team_of_attention(in.parameters.team),
+                label + "::attention"),
         out_(product<Residual>(exec, in, in.d_model(), in.d_model(), label + "::out")),
         up_(product<Up>(exec, in, in.d_ff(), in.d_model(), label + "::up")),
         down_(product<Residual>(exec, in, in.d_model(), in.d_ff(), label + "::down")),
