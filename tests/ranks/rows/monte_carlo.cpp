@@ -18,6 +18,7 @@ TEST(RowsOnRanks, MonteCarlo) {
       app(),
       {{}, {{"points", "sobol"s}}, {{"quantity", "call"s}, {"variates", "antithetic"s}, {"team", std::int64_t{1}}}});
 }
+TEST(RowsOnRanks, MonteCarloAtAMillion) { testing::expect_right_on_ranks_at_a_million(app()); }
 
 }  // namespace
 }  // namespace tessera::monte_carlo

@@ -19,6 +19,7 @@ TEST(RowsOnRanks, Random) {
                                          {{"distribution", "integers"s}},
                                          {{"generator", "threefry"s}, {"distribution", "bits"s}}});
 }
+TEST(RowsOnRanks, RandomAtAMillion) { testing::expect_right_on_ranks_at_a_million(app()); }
 
 }  // namespace
 }  // namespace tessera::random

@@ -31,6 +31,7 @@ TEST(RowsOnRanks, TransformerBlock) {
                                          {{"d-model", Int{24}}, {"heads", Int{8}}, {"d-ff", Int{1}}},
                                          {{"d-model", Int{10}}, {"heads", Int{5}}, {"causal", false}}});
 }
+TEST(RowsOnRanks, TransformerBlockAtAMillion) { testing::expect_right_on_ranks_at_a_million(app()); }
 
 // Sums over ranks with a mistake. Each rank computes the whole block, and gives its share of it to the sum.
 enum class Mistake {
