@@ -4,6 +4,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,27 +13,33 @@
 
 #include "points.hpp"
 
+#include <tessera/collective/divider.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 
 namespace tessera::monte_carlo {
 
-/// A replicate's points are cut into blocks of 2^14 consecutive points. Each thread of a team takes a run of its block
-/// and sums it in a register; one atomic addition per team goes to memory. Sums are integers, so their order does not
-/// matter.
+/// A replicate's points are cut into blocks of 2^14 to 2^16 consecutive points. Each thread of a team takes a run of
+/// its block and sums it in a register; one atomic addition per team goes to memory. Sums are integers, so their order
+/// does not matter. Large blocks spread the start and the end of a team, some hundred instructions per thread, over
+/// more points. There are 2^14 blocks before they grow, so that several GPUs have enough.
 template <ExecutionSpace Exec, class T>
 class BlockSums {
   using Memory = typename Exec::memory_space;
   using Policy = Kokkos::TeamPolicy<Exec, kernels::AnyTeamBounds<Exec>>;
 
  public:
-  static constexpr std::uint64_t block = std::uint64_t{1} << 14;
+  [[nodiscard]] static std::uint64_t block_of(std::uint64_t count) {
+    return std::clamp(std::bit_floor(count >> 14), std::uint64_t{1} << 14, std::uint64_t{1} << 16);
+  }
 
-  BlockSums(Exec const& exec, Parameters const& parameters, std::string label)
+  /// \param block points per block; 0: chosen by their number
+  BlockSums(Exec const& exec, Parameters const& parameters, std::string label, std::uint64_t block = 0)
       : parameters_(parameters),
         threads_(kernels::team_size(exec, parameters.team)),
-        blocks_(tiles_of(points_of(0, parameters.count).size(), block)),
+        block_(block > 0 ? block : block_of(parameters.count)),
+        blocks_(tiles_of(points_of(0, parameters.count).size(), block_)),
         label_(std::move(label)) {}
 
   /// The number of blocks of all replicates; some of them may be empty.
@@ -50,28 +58,28 @@ class BlockSums {
   template <class Points, class Value>
   void launch(Exec const& exec, Points const& points, Value const& value, Array<std::int64_t*, Memory> const& sums,
               std::size_t begin, std::size_t end) const {
-    std::size_t const blocks = blocks_;
-    std::uint64_t const n = parameters_.count;
+    std::uint64_t const block = block_;
+    std::uint64_t const blocks = blocks_;
+    collective::Divider const replicate_of(blocks);
+    std::uint64_t const less = parameters_.count / replicates;
+    std::uint64_t const larger = parameters_.count % replicates;  // replicates with one point more
+    std::uint64_t const run = tiles_of(block, threads_);
     Kokkos::parallel_for(
         label_, Policy(exec, league_of(end - begin), threads_),
         KOKKOS_LAMBDA(typename Policy::member_type const& team) {
-          std::size_t const index = begin + static_cast<std::size_t>(team.league_rank());
-          std::size_t const r = index / blocks;
-          std::uint64_t const less = n / replicates;
-          std::uint64_t const larger = n % replicates;  // replicates with one point more
-          std::uint64_t const first = r * less + Kokkos::min<std::uint64_t>(r, larger);
+          std::uint64_t const index = begin + static_cast<std::size_t>(team.league_rank());
+          std::uint64_t const r = replicate_of(index);
+          std::uint64_t const first = r * less + Kokkos::min(r, larger);
           std::uint64_t const own = less + (r < larger ? 1 : 0);
-          std::uint64_t const of_block = index % blocks * block;
+          std::uint64_t const of_block = (index - r * blocks) * block;
           std::uint64_t const end_of_block = Kokkos::min(of_block + block, own);
-          auto const threads = static_cast<std::uint64_t>(team.team_size());
-          std::uint64_t const run = (block + threads - 1) / threads;
           std::int64_t sum = 0;
           Kokkos::parallel_reduce(
               Kokkos::TeamThreadRange(team, team.team_size()),
               [&](int t, std::int64_t& of_thread) {
                 std::uint64_t const from = of_block + static_cast<std::uint64_t>(t) * run;
                 std::uint64_t const to = Kokkos::min(from + run, end_of_block);
-                points.for_each(r, first, from, to, [&](Point point) { of_thread += value(point); });
+                of_thread += sum_of_run(points, value, r, first, from, to);
               },
               sum);
           Kokkos::single(Kokkos::PerTeam(team), [&] { Kokkos::atomic_add(&sums(r), sum); });
@@ -81,6 +89,7 @@ class BlockSums {
  private:
   Parameters parameters_;
   int threads_;
+  std::uint64_t block_;
   std::size_t blocks_;  // of a replicate
   std::string label_;
 };

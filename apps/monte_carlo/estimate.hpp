@@ -26,11 +26,15 @@ struct Finish {
   Array<T, Memory> estimate;
   Array<T, Memory> standard_error;
   std::uint64_t n;
-  double unit;  ///< the value of 1 in a sum
+  double unit;                          ///< the value of 1 in a sum
+  std::int64_t const* given = nullptr;  ///< sums from elsewhere
 
   KOKKOS_FUNCTION void operator()(int) const {
     std::int64_t total = 0;
-    for (std::size_t r = 0; r < replicates; ++r) total += sums(r);
+    for (std::size_t r = 0; r < replicates; ++r) {
+      if (given != nullptr) sums(r) = given[r];
+      total += sums(r);
+    }
     double const points = static_cast<double>(n);
     double const mean = static_cast<double>(total) / points;  // NaN without points
     double squares = n == 0 ? mean : 0;
@@ -54,12 +58,12 @@ class EstimatePlan {
   explicit EstimatePlan(Parameters const& parameters, std::string label)
       : parameters_(parameters), label_(std::move(label)) {}
 
-  /// Enqueues estimate and standard error from output.sums.
-  void finish(Exec const& exec, OutputOn<MonteCarlo, Exec, T> const& output) {
-    double const of_one = parameters_.quantity == Quantity::pi ? 1 : parameters_.spot;
+  /// Enqueues estimate and standard error from output.sums, or from `given` [32], which also becomes output.sums.
+  void finish(Exec const& exec, OutputOn<MonteCarlo, Exec, T> const& output, std::int64_t const* given = nullptr) {
+    double const of_one = parameters_.quantity == Quantity::call ? parameters_.spot : 1;
     Kokkos::parallel_for(label_ + "::finish", over<int>(exec, 1),
                          Finish<T, Memory>{output.sums, output.estimate, output.standard_error, parameters_.count,
-                                           std::ldexp(of_one, -digits_of(parameters_))});
+                                           std::ldexp(of_one, -digits_of(parameters_)), given});
     last_ = output;
   }
 

@@ -36,10 +36,19 @@ struct RandomPoints {
   KOKKOS_FUNCTION void for_each(std::size_t, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
                                 Body const& body) const {
     if (begin >= end) return;
-    for (std::uint64_t pair = (first + begin) / 2; pair <= (first + end - 1) / 2; ++pair) {
+    std::uint64_t pair = (first + begin) / 2;
+    if ((first + begin) % 2 != 0) {
+      auto const four = words.template bits<std::uint32_t>(pair++, 0);
+      body(Point{four[2], four[3]});
+    }
+    for (std::uint64_t const last = (first + end) / 2; pair < last; ++pair) {
       auto const four = words.template bits<std::uint32_t>(pair, 0);
-      if (2 * pair >= first + begin) body(Point{four[0], four[1]});
-      if (2 * pair + 1 < first + end) body(Point{four[2], four[3]});
+      body(Point{four[0], four[1]});
+      body(Point{four[2], four[3]});
+    }
+    if ((first + end) % 2 != 0) {
+      auto const four = words.template bits<std::uint32_t>(pair, 0);
+      body(Point{four[0], four[1]});
     }
   }
 };
@@ -83,6 +92,9 @@ struct SobolPoints {
   }
 };
 
+// Values have `operator()`, the value of a point. Plain variates need less work per point: `total` makes the sum of
+// values from the sum of what `plain` returns for each point.
+
 /// 4 in the quarter of a disc, otherwise 0: the mean is pi. In integers, so that all spaces agree. A coordinate is (2
 /// floor(a / 4) + 1) / 2^31, the middle of its cell.
 struct Pi {
@@ -90,24 +102,46 @@ struct Pi {
   Variates variates;
 
   KOKKOS_FUNCTION static std::uint64_t square(std::uint32_t a) {
-    std::uint64_t const odd = std::uint64_t{2} * (a >> 2) + 1;
+    std::uint64_t const odd = a >> 1 | 1;
     return odd * odd;
   }
-  KOKKOS_FUNCTION static std::int64_t inside(std::uint64_t square) { return square < (std::uint64_t{1} << 62) ? 1 : 0; }
+  /// 1 if it is. `squares`: a sum of two, below 2^63.
+  KOKKOS_FUNCTION static std::uint32_t outside(std::uint64_t squares) {
+    return static_cast<std::uint32_t>(squares >> 62);
+  }
+
+  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t plain(Point point) {
+    return outside(square(point.a) + square(point.b));
+  }
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t total(std::uint32_t all_outside, std::uint64_t points) const {
+    return static_cast<std::int64_t>(points - all_outside) << (digits + 2);
+  }
 
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t operator()(Point point) const {
+    if (variates == Variates::plain) return total(plain(point), 1);
     std::uint64_t const r = square(point.a) + square(point.b);  // times 2^62
-    std::int64_t const one = std::int64_t{1} << digits;
     if (variates == Variates::antithetic) {
       // The mirrored point: 1 - x and 1 - y are the middles of the cells of ~a and ~b.
-      return 2 * one * (inside(r) + inside(square(~point.a) + square(~point.b)));
+      return total(outside(r) + outside(square(~point.a) + square(~point.b)), 2) / 2;
     }
-    if (variates == Variates::plain) return 4 * one * inside(r);
     // x^2 + y^2 has the mean 2/3, so 3 (x^2 + y^2) - 2 has the mean 0.
     int const less = 62 - digits;
     auto const rounded = static_cast<std::int64_t>((r + (std::uint64_t{1} << (less - 1))) >> less);
-    return 4 * one * inside(r) + 3 * rounded - 2 * one;
+    return total(outside(r), 1) + 3 * rounded - (std::int64_t{2} << digits);
   }
+};
+
+/// 1 if the upper bits of a and b differ, otherwise 0: the mean is 1/2. The least work that needs both coordinates, so
+/// it shows the rate of the generator.
+struct Coin {
+  int digits;
+  static constexpr Variates variates = Variates::plain;
+
+  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t plain(Point point) { return (point.a ^ point.b) >> 31; }
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t total(std::uint32_t ones, std::uint64_t) const {
+    return std::int64_t{ones} << digits;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t operator()(Point point) const { return total(plain(point), 1); }
 };
 
 /// The discounted payoff of the option, in units of the spot price: max(x - strike, 0). Its price at the end is
@@ -122,10 +156,10 @@ struct Call {
   Variates variates;
 
   [[nodiscard]] KOKKOS_FUNCTION static T normal(Point point) {
-    constexpr int unused = sizeof(T) == 8 ? 0 : 8;  // a float holds 24 bits
-    constexpr T unit = T(1) / static_cast<T>(std::uint64_t{1} << (32 - unused));
-    T const u = static_cast<T>(std::uint64_t{point.a >> unused} + 1) * unit;
-    T const v = static_cast<T>(point.b >> unused) * unit;
+    if constexpr (sizeof(T) == 4) return collective::two_normals<T>(point.a, point.b)[0];  // of 24 bits each
+    constexpr T cell = T(1) / static_cast<T>(std::uint64_t{1} << 32);
+    T const u = static_cast<T>(std::uint64_t{point.a} + 1) * cell;
+    T const v = static_cast<T>(point.b) * cell;
     // The nearest quarter turn is taken away first, which is exact: 2 pi v = pi / 2 (quarter + rest).
     T const turns = 4 * v;
     T const quarter = Kokkos::floor(turns + T(0.5));
@@ -135,19 +169,44 @@ struct Call {
     return Kokkos::sqrt(T(-2) * Kokkos::log(u)) * (quadrant == 1 || quadrant == 2 ? -along : along);
   }
 
-  [[nodiscard]] KOKKOS_FUNCTION std::int64_t operator()(Point point) const {
-    T const z = normal(point);
-    // Explicit: a compiler that fuses some of these loops, and others not, would give them different bits.
-    T const price = Kokkos::exp(Kokkos::fma(deviation, z, drift));
-    T value = Kokkos::max(price - strike, T(0));
-    if (variates == Variates::antithetic) {
-      value = (value + Kokkos::max(Kokkos::exp(Kokkos::fma(-deviation, z, drift)) - strike, T(0))) / 2;
-    } else if (variates == Variates::control) {
-      value = Kokkos::fma(-factor, price - 1, value);
-    }
+  [[nodiscard]] KOKKOS_FUNCTION static std::int64_t total(std::int64_t sum, std::uint64_t) { return sum; }
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t plain(Point point) const {
+    return in_units(Kokkos::max(price_of(normal(point)) - strike, T(0)));
+  }
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t in_units(T value) const {
     return static_cast<std::int64_t>(Kokkos::round(value * scale));
   }
+  // Explicit: a compiler that fuses some loops, and others not, would give them different bits.
+  [[nodiscard]] KOKKOS_FUNCTION T price_of(T z) const { return Kokkos::exp(Kokkos::fma(deviation, z, drift)); }
+
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t operator()(Point point) const {
+    if (variates == Variates::plain) return plain(point);
+    T const z = normal(point);
+    T const price = price_of(z);
+    T value = Kokkos::max(price - strike, T(0));
+    if (variates == Variates::antithetic) {
+      value = (value + Kokkos::max(price_of(-z) - strike, T(0))) / 2;
+    } else {
+      value = Kokkos::fma(-factor, price - 1, value);
+    }
+    return in_units(value);
+  }
 };
+
+/// Returns the sum of the values of points `begin` to `end` - 1, fewer than 2^31, of a replicate. Plain variates have a
+/// loop of their own, without a decision per point.
+template <class Points, class Value>
+[[nodiscard]] KOKKOS_FUNCTION std::int64_t sum_of_run(Points const& points, Value const& value, std::size_t replicate,
+                                                      std::uint64_t first, std::uint64_t begin, std::uint64_t end) {
+  if (value.variates == Variates::plain) {
+    decltype(value.plain(Point{})) sum = 0;
+    points.for_each(replicate, first, begin, end, [&](Point point) { sum += value.plain(point); });
+    return value.total(sum, begin < end ? end - begin : 0);
+  }
+  std::int64_t sum = 0;
+  points.for_each(replicate, first, begin, end, [&](Point point) { sum += value(point); });
+  return sum;
+}
 
 /// Returns the shifts of a Sobol sequence's replicates: elements 2 r and 2 r + 1 of the bits of stream 1.
 template <class Generator>
@@ -168,6 +227,7 @@ void with_points(Parameters const& parameters, Body const& body) {
   auto const with_value = [&](auto const& points) {
     int const digits = digits_of(parameters);
     if (parameters.quantity == Quantity::pi) return body(points, Pi{digits, parameters.variates});
+    if (parameters.quantity == Quantity::coin) return body(points, Coin{digits});
     double const s = parameters.deviation();
     body(points, Call<T>{static_cast<T>(parameters.relative_strike()), static_cast<T>(s), static_cast<T>(-s * s / 2),
                          static_cast<T>(control_factor(parameters)), static_cast<T>(std::ldexp(1.0, digits)),

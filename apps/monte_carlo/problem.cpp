@@ -21,6 +21,10 @@ void MonteCarlo::check(Parameters const& parameters, DType dtype) {
     throw UserError("the dtype " + std::string(name_of(dtype)) +
                     " has no points (estimates are real numbers); use --dtype float or double");
   }
+  if (parameters.quantity == Quantity::coin && parameters.variates != Variates::plain) {
+    throw UserError(
+        "a coin has no variates (there is nothing to gain); use --variates plain, or --quantity pi or call");
+  }
   if (!(parameters.deviation() <= 1)) {
     throw UserError("volatility * sqrt(years) = " + shortest_text(parameters.deviation()) +
                     " is above 1 (few points would decide the mean); use a smaller --volatility or --years");
@@ -41,6 +45,7 @@ double probability_of_use(Parameters const& parameters) {
 
 double exact_value(Parameters const& parameters) {
   if (parameters.quantity == Quantity::pi) return std::numbers::pi;
+  if (parameters.quantity == Quantity::coin) return 0.5;
   double const s = parameters.deviation();
   double const strike = parameters.relative_strike();
   double const d1 = (-std::log(strike) + s * s / 2) / s;

@@ -22,7 +22,7 @@
 
 namespace tessera::monte_carlo {
 
-enum class Quantity : std::uint8_t { pi, call };
+enum class Quantity : std::uint8_t { pi, call, coin };
 enum class Points : std::uint8_t { random, sobol };
 enum class Generator : std::uint8_t { philox, threefry };
 enum class Variates : std::uint8_t { plain, antithetic, control };
@@ -53,8 +53,9 @@ struct Parameters {
             {&Parameters::seed, seed_parameter()},
             {&Parameters::dtype, dtype_parameter(), {{"float", DType::float32}, {"double", DType::float64}}},
             {&Parameters::quantity,
-             {.name = "quantity", .help = "pi, or the price of a European call option"},
-             {{"pi", Quantity::pi}, {"call", Quantity::call}}},
+             {.name = "quantity",
+              .help = "pi, the price of a European call option, or the mean of a coin: the generator's rate"},
+             {{"pi", Quantity::pi}, {"call", Quantity::call}, {"coin", Quantity::coin}}},
             {&Parameters::points,
              {.name = "points", .help = "independent points, or 32 Sobol sequences with random digital shifts"},
              {{"random", Points::random}, {"sobol", Points::sobol}}},
@@ -88,11 +89,11 @@ struct Parameters {
 /// Returns the number of binary digits behind the point of the values that are summed, as integers. A sum of one
 /// replicate stays below 2^52, so it is exact, and its order does not matter.
 [[nodiscard]] inline int digits_of(Parameters const& parameters) {
-  // pi: values up to 4, with a control variate from -2 to 8. call, relative to the spot: with |z| < 6.7 the discounted
-  // price is at most `highest`, and a control variate takes away at most the same.
+  // pi: values up to 4, with a control variate from -2 to 8; a coin's are less. call, relative to the spot: with |z| <
+  // 6.7 the discounted price is at most `highest`, and a control variate takes away at most the same.
   double const s = parameters.deviation();
   double const highest = std::exp(6.7 * s - s * s / 2);
-  double const largest = parameters.quantity == Quantity::pi ? 8 : 2 * highest + 1;
+  double const largest = parameters.quantity == Quantity::call ? 2 * highest + 1 : 8;
   double const points = static_cast<double>(parameters.count / replicates + 1);
   return static_cast<int>(std::floor(51 - std::log2(largest * points)));
 }
@@ -101,7 +102,8 @@ struct Parameters {
 /// covariance of payoff and price over the variance of the price.
 [[nodiscard]] double control_factor(Parameters const& parameters);
 
-/// Returns pi, or the option's price by Black and Scholes, The pricing of options and corporate liabilities (1973).
+/// Returns pi, 1/2 for the coin, or the option's price by Black and Scholes, The pricing of options and corporate
+/// liabilities (1973).
 [[nodiscard]] double exact_value(Parameters const& parameters);
 
 /// Returns the probability that the option pays.
@@ -112,7 +114,7 @@ struct MonteCarlo {
   static constexpr AppInfo info{
       .name = "monte_carlo",
       .summary = "pi or an option's price as the mean over random or Sobol points",
-      .traffic = {.pattern = Traffic::Pattern::totals, .launches = 2, .word_bytes = 8 * replicates},
+      .traffic = {.pattern = Traffic::Pattern::totals, .launches = 3, .word_bytes = 8 * replicates},
       .rate = "points"};
   static constexpr int reference_doubles = 3;
 

@@ -3,10 +3,10 @@
 /// double (for float) or long double. Parts of the points run in parallel; their sums are integers, so that the order
 /// does not matter.
 ///
-/// Error bounds. The points of pi are integers, and so are their values: sums must be equal. The value of an option's
-/// point, v, may differ by e, an error from analysis: with price x = exp(a), a = drift + s z and the unit roundoff u,
-/// the price has the error u x (|drift| + 12 s r + |a| + 4), because a normal number has the error 9 u r
-/// (collective/random.hpp). The payoff lies between its values at both ends of the price's interval: if even the
+/// Error bounds. The points of pi and of the coin are integers, and so are their values: sums must be equal. The value
+/// of an option's point, v, may differ by e, an error from analysis: with price x = exp(a), a = drift + s z and the
+/// unit roundoff u, the price has the error u x (|drift| + 12 s r + |a| + 4), because a normal number has the error
+/// 9 u r (collective/random.hpp). The payoff lies between its values at both ends of the price's interval: if even the
 /// highest price is below the strike k, it is exactly 0, and otherwise it has the error of the price, of k and of one
 /// rounding.
 /// Rounded to a whole number of units, v and a result within v +- e differ by at most the distance from round(v) to
@@ -114,7 +114,10 @@ class PointOracle {
     Wide price_error;
   };
 
-  [[nodiscard]] Value value_at(Coordinates x) const { return of_.quantity == Quantity::pi ? of_pi(x) : of_call(x); }
+  [[nodiscard]] Value value_at(Coordinates x) const {
+    if (of_.quantity == Quantity::coin) return {(x.a >> 31 == x.b >> 31 ? 0 : std::int64_t{1}) << digits_of(of_), 0};
+    return of_.quantity == Quantity::pi ? of_pi(x) : of_call(x);
+  }
 
   // The middle of a cell, an odd multiple of 2^-31: its square has 62 bits.
   [[nodiscard]] static std::uint64_t square(std::uint32_t a) {
@@ -247,7 +250,7 @@ Statistic agreement(double estimate, double exact, double standard_error, double
 // Estimate and standard error that follow from sums, any of which may differ by `most`.
 template <class T>
 std::pair<ExpectedField, ExpectedField> means_of(Parameters const& parameters, Total const& total) {
-  long double const one = parameters.quantity == Quantity::pi ? 1 : static_cast<long double>(parameters.spot);
+  long double const one = parameters.quantity == Quantity::call ? static_cast<long double>(parameters.spot) : 1;
   long double const unit = std::ldexp(one, -digits_of(parameters));
   auto const points = static_cast<long double>(parameters.count);
   long double all = 0;
@@ -309,12 +312,12 @@ std::vector<ExpectedField> expected(Parameters const& parameters, Total const& t
   if (!exact) sums.offset.assign(total.most.begin(), total.most.end());
   auto [estimate, standard_error] = means_of<T>(parameters, total);
 
-  bool const pi = parameters.quantity == Quantity::pi;
-  double const paying = pi ? 1 : probability_of_use(parameters);
+  bool const call = parameters.quantity == Quantity::call;
+  double const paying = call ? probability_of_use(parameters) : 1;
   if (n / replicates >= 1024 && n / replicates * paying >= 1000) {
     // The coordinates are fractions of 24 or 32 bits. Moved by one of them, z changes by 7 of them on average.
     double const cell = std::is_same_v<T, double> ? 0x1p-32 : 0x1p-24;
-    double const of_cells = pi ? 0x1p-31 : 64 * parameters.deviation() * cell * parameters.spot;
+    double const of_cells = call ? 64 * parameters.deviation() * cell * parameters.spot : 0x1p-31;
     double const rounding = estimate.offset[0] + of_cells + 2 * unit_roundoff(dtype_of<T>) * estimate.value[0];
     estimate.statistic = [exact_one = exact_value(parameters), error = standard_error.value[0],
                           rounding](HostField const& actual) {

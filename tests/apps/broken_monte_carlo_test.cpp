@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "../../apps/monte_carlo/block_sums.hpp"
 #include "../../apps/monte_carlo/estimate.hpp"
 #include "../../apps/monte_carlo/points.hpp"
 #include "../../apps/monte_carlo/problem.hpp"
@@ -98,7 +100,7 @@ struct Broken {
     Parameters const& of = in.parameters;
     with_points<T>(of, [&]<class Points, class Value>(Points const& points, Value const& value) {
       WrongPoints<mistake, Points> const wrong{points, of.count / 2};
-      if constexpr (std::is_same_v<Value, Pi>) {
+      if constexpr (!std::is_same_v<Value, Call<T>>) {
         sum(exec, wrong, value, of, out.sums.data());
       } else {
         sum(exec, wrong, WrongValue<mistake, T>{value}, of, out.sums.data());
@@ -131,6 +133,7 @@ TEST(BrokenMonteCarlo, IsRightWithoutAMistake) {
   Broken<Mistake::none> const right;
   expect_right<MonteCarlo>(right, default_size, {});
   expect_right<MonteCarlo>(right, 100003, {{"points", "sobol"s}});
+  expect_right<MonteCarlo>(right, 100003, {{"quantity", "coin"s}});
   expect_right<MonteCarlo>(right, 100003, call());
   expect_right<MonteCarlo>(right, 100003, call("sobol", "antithetic"));
 }
@@ -204,8 +207,8 @@ Verdict verdict_on(ExpectedField expected, double estimate) {
   return verify(expected, {"estimate", dtype_of<T>, {}, value}, 4);
 }
 TEST(MonteCarlo, TheEstimateMustAgreeWithTheExactValue) {
-  for (auto const& [given, exact] :
-       std::vector<std::pair<ParameterMap, double>>{{{}, 3.141592653589793}, {call(), 10.450583572185565}}) {
+  for (auto const& [given, exact] : std::vector<std::pair<ParameterMap, double>>{
+           {{}, 3.141592653589793}, {{{"quantity", "coin"s}}, 0.5}, {call(), 10.450583572185565}}) {
     for_each_reference(
         1 << 20, given, [&](std::vector<ExpectedField> const& expected, std::vector<HostField> const& as) {
           double const sigma = expected[2].value[0];
@@ -241,11 +244,12 @@ TEST(MonteCarlo, TheStandardErrorShrinksAsTheRootOfThePoints) {
     EXPECT_GT(standard_error(1 << 16, sobol) / standard_error(1 << 22, sobol), 16) << quantity;
   }
 }
-// The variance of one point: pi (4 - pi); of the option from its second moment.
+// The variance of one point: pi (4 - pi); of the coin 1/4; of the option from its second moment.
 TEST(MonteCarlo, TheStandardErrorIsThatOfThePoints) {
   std::size_t const n = 1 << 20;
   double const root = std::sqrt(static_cast<double>(n));
   EXPECT_NEAR(standard_error(n, {}), 1.6422 / root, 0.6 * 1.6422 / root);
+  EXPECT_NEAR(standard_error(n, {{"quantity", "coin"s}}), 0.5 / root, 0.6 * 0.5 / root);
   double const plain = standard_error(n, call());
   EXPECT_NEAR(plain, 14.7 / root, 0.6 * 14.7 / root);
   EXPECT_LT(standard_error(n, call("random", "antithetic")), 0.7 * plain);
@@ -253,10 +257,52 @@ TEST(MonteCarlo, TheStandardErrorIsThatOfThePoints) {
   EXPECT_LT(standard_error(n, call("sobol")), 0.1 * plain);
 }
 
+// Runs that begin and end within a counter, or hold no whole one.
+TEST(MonteCarlo, RunsOfRandomPointsAreThePoints) {
+  RandomPoints<collective::Philox4x32> const points{collective::RandomWords<collective::Philox4x32>(7, 0)};
+  for (std::uint64_t const first : {0, 1, 100}) {
+    for (std::uint64_t begin = 0; begin < 4; ++begin) {
+      for (std::uint64_t end = 0; end < 9; ++end) {
+        std::uint64_t next = begin;
+        points.for_each(0, first, begin, end, [&](Point point) {
+          Point const expected = points.at(0, first, next++);
+          EXPECT_EQ(point.a, expected.a) << first << " " << begin << " " << end;
+          EXPECT_EQ(point.b, expected.b) << first << " " << begin << " " << end;
+        });
+        EXPECT_EQ(next, std::max(begin, end)) << first << " " << begin;
+      }
+    }
+  }
+}
+
+// Many points have large blocks; few points show that these give the same sums.
+TEST(MonteCarlo, BlocksOfAnySizeGiveTheSameSums) {
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  using Sums = BlockSums<Exec, double>;
+  EXPECT_EQ(Sums::block_of(3), 1U << 14);
+  EXPECT_EQ(Sums::block_of((1U << 29) - 1), 1U << 14);
+  EXPECT_EQ(Sums::block_of(1U << 29), 1U << 15);
+  EXPECT_EQ(Sums::block_of(std::uint64_t{1} << 37), 1U << 16);
+  Exec const exec;
+  Parameters parameters;
+  parameters.count = (1 << 22) + 3;
+  std::vector<std::int64_t> first;
+  for (std::uint64_t const block : {1U << 14, 1U << 15, 1U << 16, 7U}) {
+    Sums const sum(exec, parameters, "tessera::tests::block_sums", block);
+    Array<std::int64_t*, Kokkos::HostSpace> const sums("tessera::tests::sums", replicates);
+    sum(exec, sums, 0, sum.count());
+    exec.fence();
+    std::vector<std::int64_t> const all(sums.data(), sums.data() + replicates);
+    if (first.empty()) first = all;
+    EXPECT_EQ(all, first) << block;
+  }
+}
+
 // Sums are integers: on one space all variants and team sizes give the same bits.
 TEST(MonteCarlo, AllVariantsGiveTheSameBits) {
   App const all = app();
-  for (ParameterMap const& of : {ParameterMap{}, call(), call("sobol", "control"), call("random", "antithetic")}) {
+  for (ParameterMap const& of : {ParameterMap{}, ParameterMap{{"quantity", "coin"s}}, call(), call("sobol", "control"),
+                                 call("random", "antithetic")}) {
     std::map<std::string, std::vector<HostField>> first;  // by space and dtype
     for (std::int64_t const team : {1, 2, 3}) {
       for (Row const& row : all.rows) {
@@ -299,6 +345,8 @@ TEST(MonteCarlo, MarketsOutOfRangeAreRefused) {
       refused({{"volatility", 0.5}, {"years", 9.0}}),
       "volatility * sqrt(years) = 1.5 is above 1 (few points would decide the mean); use a smaller --volatility or "
       "--years");
+  EXPECT_EQ(refused({{"quantity", "coin"s}, {"variates", "control"s}}),
+            "a coin has no variates (there is nothing to gain); use --variates plain, or --quantity pi or call");
   EXPECT_NE(refused({{"strike", 1e6}}), "");
   EXPECT_NE(refused({{"spot", 1e6}}), "");
   EXPECT_NE(refused({{"rate", 1.0}, {"years", 25.0}}), "");

@@ -1,6 +1,6 @@
 /// \file
-/// One launch for all replicates: a team per block of 2^14 points, a run of the block per thread, one atomic addition
-/// per team. See block_sums.hpp.
+/// One launch for all replicates: a team per block of points, a run of the block per thread, one atomic addition per
+/// team. See block_sums.hpp.
 
 #include <concepts>
 
@@ -12,7 +12,7 @@ namespace tessera::monte_carlo {
 struct Blocks {
   static constexpr VariantInfo info{.name = "blocks",
                                     .level = Level::team,
-                                    .summary = "one launch, a team per block of 2^14 points, one atomic per block"};
+                                    .summary = "one launch, a team per block of points, one atomic per block"};
 
   template <ExecutionSpace Exec, std::floating_point T>
   class Plan : public EstimatePlan<Exec, T> {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 
 #include "../block_sums.hpp"
@@ -29,19 +30,21 @@ struct Distributed {
     void operator()(Exec const& exec, InputOn<MonteCarlo, Exec, T> const&,
                     OutputOn<MonteCarlo, Exec, T> const& output) {
       sum_(exec, output.sums, own_.begin, own_.end);
-      if (ranks_.count() > 1) {
-        Kokkos::deep_copy(exec, on_host_, output.sums);
-        exec.fence("tessera::monte_carlo::distributed: own sums");
-        Sums own{};
-        std::copy_n(on_host_.data(), replicates, own.begin());
-        Sums const all = ranks_.fold(own, [](Sums sums, Sums const& others) {
-          for (std::size_t r = 0; r < replicates; ++r) sums[r] += others[r];
-          return sums;
-        });
-        std::ranges::copy(all, on_host_.data());
-        Kokkos::deep_copy(exec, output.sums, on_host_);
-      }
-      this->finish(exec, output);
+      if (ranks_.count() == 1) return this->finish(exec, output);
+      auto const words = words_;
+      auto const sums = output.sums;
+      Kokkos::parallel_for(
+          "tessera::monte_carlo::distributed::give", over(exec, replicates),
+          KOKKOS_LAMBDA(std::size_t r) { words(r) = sums(r); });
+      exec.fence("tessera::monte_carlo::distributed: own sums");
+      Sums own{};
+      std::copy_n(words_.data(), replicates, own.begin());
+      Sums const all = ranks_.fold(own, [](Sums total, Sums const& others) {
+        for (std::size_t r = 0; r < replicates; ++r) total[r] += others[r];
+        return total;
+      });
+      std::ranges::copy(all, words_.data());
+      this->finish(exec, output, words_.data());
     }
 
    private:
@@ -50,8 +53,9 @@ struct Distributed {
     ranks::Ranks const& ranks_;
     BlockSums<Exec, T> sum_;
     ranks::Block own_;  // of the blocks
-    Kokkos::View<std::int64_t*, Kokkos::SharedHostPinnedSpace> on_host_{"tessera::monte_carlo::distributed::sums",
-                                                                        replicates};
+    // The sums, in memory that kernels and the host share: copies would take longer.
+    Kokkos::View<std::int64_t*, Kokkos::SharedHostPinnedSpace> words_{"tessera::monte_carlo::distributed::words",
+                                                                      replicates};
   };
 };
 

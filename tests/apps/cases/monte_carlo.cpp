@@ -11,6 +11,9 @@ AppCases app_cases() {
       }
     }
   }
+  for (std::string const points : {"random", "sobol"}) {
+    cases.parameters.push_back({{"quantity", std::string("coin")}, {"points", points}});
+  }
   std::string const call = "call";
   cases.parameters.push_back({{"quantity", call}, {"generator", std::string("threefry")}});
   cases.parameters.push_back({{"generator", std::string("threefry")}, {"points", std::string("sobol")}});

@@ -218,33 +218,36 @@ template <class T>
 /// and root at most 3, sine or cosine 2, the product 1.
 inline constexpr int normal_roundings = 9;
 
+/// Returns two independent normal numbers: elements 2 k and 2 k + 1 of Normal from the bits of u and v.
+template <class T>
+[[nodiscard]] KOKKOS_FUNCTION Kokkos::Array<T, 2> two_normals(detail::BitsOf<T> u, detail::BitsOf<T> v) {
+  using Bits = detail::BitsOf<T>;
+  constexpr int size = 8 * sizeof(T);
+  constexpr int digits = size == 64 ? 53 : 24;
+  constexpr T unit = T(4) / static_cast<T>(std::uint64_t{1} << digits);
+  constexpr Bits sign = Bits{1} << (size - 1);
+  T const r = detail::root(detail::minus_two_log<T>(u));
+  // a = pi / 2 (quadrant + rest), |rest| <= 1/2. The upper two bits of v are the quarter; the lower ones, as a signed
+  // number, are the rest.
+  T const rest = static_cast<T>(static_cast<std::make_signed_t<Bits>>(v << 2) >> (size - digits + 2)) * unit;
+  Bits const quadrant = v + (Bits{1} << (size - 3));  // in the upper two bits
+  auto const [sine, cosine] = detail::of_quarter_turns(rest);
+  bool const is_odd = (quadrant << 1 & sign) != 0;
+  T const along = is_odd ? sine : cosine;
+  T const across = is_odd ? cosine : sine;
+  return {r * Kokkos::bit_cast<T>(Kokkos::bit_cast<Bits>(along) ^ ((quadrant ^ quadrant << 1) & sign)),
+          r * Kokkos::bit_cast<T>(Kokkos::bit_cast<Bits>(across) ^ (quadrant & sign))};
+}
+
 /// Mean 0, variance 1.
 template <class T>
 struct Normal : detail::FromFour<Normal<T>> {
   template <class Words>
   [[nodiscard]] KOKKOS_FUNCTION Kokkos::Array<T, 4> four(Words const& words, std::uint64_t b) const {
-    using Bits = detail::BitsOf<T>;
-    constexpr int size = 8 * sizeof(T);
-    constexpr int digits = size == 64 ? 53 : 24;
-    constexpr T unit = T(4) / static_cast<T>(std::uint64_t{1} << digits);
-    constexpr Bits sign = Bits{1} << (size - 1);
-    auto const bits = words.template bits<Bits>(b, 0);
-    Kokkos::Array<T, 4> result{};
-    for (int e = 0; e < 4; e += 2) {
-      T const r = detail::root(detail::minus_two_log<T>(bits[e]));
-      // a = pi / 2 (quadrant + rest), |rest| <= 1/2. The upper two bits of v are the quarter; the lower ones, as a
-      // signed number, are the rest.
-      Bits const v = bits[e + 1];
-      T const rest = static_cast<T>(static_cast<std::make_signed_t<Bits>>(v << 2) >> (size - digits + 2)) * unit;
-      Bits const quadrant = v + (Bits{1} << (size - 3));  // in the upper two bits
-      auto const [sine, cosine] = detail::of_quarter_turns(rest);
-      bool const is_odd = (quadrant << 1 & sign) != 0;
-      T const along = is_odd ? sine : cosine;
-      T const across = is_odd ? cosine : sine;
-      result[e] = r * Kokkos::bit_cast<T>(Kokkos::bit_cast<Bits>(along) ^ ((quadrant ^ quadrant << 1) & sign));
-      result[e + 1] = r * Kokkos::bit_cast<T>(Kokkos::bit_cast<Bits>(across) ^ (quadrant & sign));
-    }
-    return result;
+    auto const bits = words.template bits<detail::BitsOf<T>>(b, 0);
+    auto const first = two_normals<T>(bits[0], bits[1]);
+    auto const second = two_normals<T>(bits[2], bits[3]);
+    return {first[0], first[1], second[0], second[1]};
   }
 };
 
