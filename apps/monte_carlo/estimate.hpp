@@ -1,7 +1,8 @@
 #pragma once
 /// \file
 /// From the replicates' sums to the estimate and its standard error, and the base of Plans that do so. Their note is
-/// the error in standard errors (sigma), and the standard error.
+/// the error in standard errors (sigma), the most that passes, the standard error, and the probability of a false
+/// alarm.
 
 #include <Kokkos_Core.hpp>
 
@@ -75,8 +76,13 @@ class EstimatePlan {
     Kokkos::deep_copy(error, last_->standard_error);
     if (!(error > 0)) return parameters_.count == 0 ? "no points" : "no spread";
     double const off = (static_cast<double>(estimate) - exact_value(parameters_)) / static_cast<double>(error);
-    char text[64];
-    (void)std::snprintf(text, sizeof text, "%+.1f sigma (%.0e)", off, static_cast<double>(error));
+    char text[96];
+    if (is_judged(parameters_)) {
+      (void)std::snprintf(text, sizeof text, "%+.1f of %d sigma (%.0e), p<%.0e", off, most_standard_errors,
+                          static_cast<double>(error), false_alarms);
+    } else {
+      (void)std::snprintf(text, sizeof text, "%+.1f sigma (%.0e)", off, static_cast<double>(error));
+    }
     return text;
   }
 

@@ -43,6 +43,12 @@ double probability_of_use(Parameters const& parameters) {
   return normal((-std::log(parameters.relative_strike()) - s * s / 2) / s);
 }
 
+bool is_judged(Parameters const& parameters) {
+  double const points = static_cast<double>(parameters.count) / replicates;
+  double const paying = parameters.quantity == Quantity::call ? probability_of_use(parameters) : 1;
+  return points >= 1024 && points * paying >= 1000;
+}
+
 double exact_value(Parameters const& parameters) {
   if (parameters.quantity == Quantity::pi) return std::numbers::pi;
   if (parameters.quantity == Quantity::coin) return 0.5;

@@ -109,6 +109,13 @@ struct Parameters {
 /// Returns the probability that the option pays.
 [[nodiscard]] double probability_of_use(Parameters const& parameters);
 
+/// A right estimate is further from the exact value than this many standard errors with at most this probability
+/// (reference.cpp), if is_judged().
+inline constexpr int most_standard_errors = 7;
+inline constexpr double false_alarms = 1e-6;
+/// Returns whether each replicate has enough points, and enough that pay, for means that are nearly normal.
+[[nodiscard]] bool is_judged(Parameters const& parameters);
+
 struct MonteCarlo {
   using Parameters = monte_carlo::Parameters;
   static constexpr AppInfo info{

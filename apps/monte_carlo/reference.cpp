@@ -239,11 +239,12 @@ std::string text_of(double value, int digits) {
 
 // Whether the estimate agrees with the exact value.
 Statistic agreement(double estimate, double exact, double standard_error, double rounding) {
-  Statistic result{.fault = {}, .false_alarms = 1e-6};
+  Statistic result{.fault = {}, .false_alarms = false_alarms};
   double const off = std::abs(estimate - exact);
-  if (off <= 7 * standard_error + rounding) return result;
+  if (off <= most_standard_errors * standard_error + rounding) return result;
   result.fault = "the estimate " + text_of(estimate, 9) + " is " + text_of(off / standard_error, 3) +
-                 " standard errors from the exact " + text_of(exact, 9) + " (at most 7 in all but 1e-6 of all runs)";
+                 " standard errors from the exact " + text_of(exact, 9) + " (at most " +
+                 text_of(most_standard_errors, 1) + " in all but " + text_of(false_alarms, 1) + " of all runs)";
   return result;
 }
 
@@ -312,9 +313,8 @@ std::vector<ExpectedField> expected(Parameters const& parameters, Total const& t
   if (!exact) sums.offset.assign(total.most.begin(), total.most.end());
   auto [estimate, standard_error] = means_of<T>(parameters, total);
 
-  bool const call = parameters.quantity == Quantity::call;
-  double const paying = call ? probability_of_use(parameters) : 1;
-  if (n / replicates >= 1024 && n / replicates * paying >= 1000) {
+  if (is_judged(parameters)) {
+    bool const call = parameters.quantity == Quantity::call;
     // The coordinates are fractions of 24 or 32 bits. Moved by one of them, z changes by 7 of them on average.
     double const cell = std::is_same_v<T, double> ? 0x1p-32 : 0x1p-24;
     double const of_cells = call ? 64 * parameters.deviation() * cell * parameters.spot : 0x1p-31;

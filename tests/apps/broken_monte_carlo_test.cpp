@@ -257,6 +257,23 @@ TEST(MonteCarlo, TheStandardErrorIsThatOfThePoints) {
   EXPECT_LT(standard_error(n, call("sobol")), 0.1 * plain);
 }
 
+// The note states what the estimate must satisfy, if there are points enough.
+TEST(MonteCarlo, TheNoteHasTheBound) {
+  App const all = app();
+  auto const note_of = [&](std::size_t size) {
+    Row const& row = all.rows.front();
+    auto const problem_case = all.generate(row.dtype, size, 42, testing::with_defaults(all, {}));
+    std::unique_ptr<RowRun> const run = row.start(*problem_case);
+    run->enqueue();
+    run->fence();
+    return run->note();
+  };
+  std::string const note = note_of(1 << 16);
+  EXPECT_NE(note.find(" of 7 sigma ("), std::string::npos) << note;
+  EXPECT_NE(note.find("), p<1e-06"), std::string::npos) << note;
+  EXPECT_EQ(note_of(1000).find("of 7"), std::string::npos);
+}
+
 // Runs that begin and end within a counter, or hold no whole one.
 TEST(MonteCarlo, RunsOfRandomPointsAreThePoints) {
   RandomPoints<collective::Philox4x32> const points{collective::RandomWords<collective::Philox4x32>(7, 0)};
