@@ -77,6 +77,16 @@ class Ratios(unittest.TestCase):
         rows[0].update(unit="tf32", unit_products=3, elements=2**24)
         self.assertIn("`less`", table_of(report(rows))[0])
 
+    def test_a_peer_that_statistics_judge_stands_beside_a_sample(self):
+        rows = [
+            {"app": "random", "variant": "per_counter", "seconds": 2e-3, "elements": 1472},
+            {"app": "random", "variant": "curand", "level": "library", "seconds": 3e-3, "elements": 2**24},
+        ]
+        with self.assertRaises(ratios.UserError):
+            table_of(report(rows))
+        rows[1]["false_alarm_rate"] = 1e-6
+        self.assertIn("`per_counter`", table_of(report(rows))[0])
+
     def test_an_older_report_does_not_say_what_its_rows_round(self):
         with self.assertRaises(ratios.UserError):
             table_of(report([{**row, "older": True} for row in OURS]))

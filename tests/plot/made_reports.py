@@ -37,6 +37,7 @@ def report(rows, device="A chip, 8 threads", space="openmp", dtype="float", copy
             **({} if row.get("older") else {
                 "unit": row.get("unit", "multiply_add"), "unit_products": row.get("unit_products", 1)}),
             **({"elements": row["elements"]} if "elements" in row else {}),
+            **({"false_alarm_rate": row["false_alarm_rate"]} if "false_alarm_rate" in row else {}),
             **({"energy": row["energy"]} if "energy" in row else {}),
             **({"ranks": {"count": row["ranks"], "transport": "host", **row.get("of_ranks", {})}}
                if row.get("ranks", 1) > 1 else {}),

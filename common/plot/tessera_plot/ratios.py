@@ -27,13 +27,16 @@ DEFAULTS = {
     "c": 10.0,
     "distribution": "uniform",
     "eps": 1e-05,
+    "generator": "philox",
     "hi": 1048576.0,
+    ("random", "hi"): 6,
     "kernel": 4,
     "kernel-cols": 3,
     "kernel-rows": 3,
     "op": "sum",
     "right": "kept",
     "scale": 1.0,
+    "seed": 42,
     "window": 3,
 }
 
@@ -41,7 +44,8 @@ DEFAULTS = {
 def case_text(case):
     text = size_text(case.size) if case.size is not None else os.path.basename(case.file)
     for name, value in case.parameters:
-        if value != DEFAULTS.get(name, 0):
+        # count is the size, and dtype stands behind.
+        if name not in ("count", "dtype") and value != DEFAULTS.get((case.app, name), DEFAULTS.get(name, 0)):
             text += f" --{name} {value}"
     return text if case.dtype == "float" else f"{text} {case.dtype}"
 

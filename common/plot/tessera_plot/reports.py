@@ -101,7 +101,7 @@ class Row:
     day: str  # when the run began, in UTC
     unit: str | None  # what does its operations; None: an older report, which does not say
     unit_products: int  # of the unit, per product of the result
-    elements: int | None  # of the output, written and verified
+    elements: int | None  # of the output, written and verified; None if statistics of all elements judged them
     scaling: Scaling | None = None
     joules_per_element: float | None = None  # with --energy
     joules_per_flop: float | None = None
@@ -247,7 +247,7 @@ def _report(path, document):
                 day=report.started[:10],
                 unit=row.get("unit"),
                 unit_products=_count(row.get("unit_products", 1), least=1),
-                elements=_count(row["elements"]) if "elements" in row else None,
+                elements=_count(row["elements"]) if "elements" in row and not row.get("false_alarm_rate") else None,
                 scaling=_scaling(row.get("ranks") or {}),
                 **{
                     key: _number((row.get("energy") or {}).get(key))
