@@ -89,6 +89,8 @@ class Rounded:
         self.values = values
 
     def __eq__(self, other):
+        if not isinstance(other, Rounded):
+            return False
         a, b = self.values, other.values
         if a.shape != b.shape or a.dtype != b.dtype:
             return False

@@ -18,10 +18,12 @@ namespace tessera::reduce_by_key {
 
 template <class Variant, ExecutionSpace Exec, class T>
 class LookBackPlan {
+  using Value = ValueOf<T>;
   template <class Op>
-  using Reduce = kernels::ReduceByKey<Exec, T, Op>;
-  using Any = std::variant<Reduce<collective::Sum<T>>, Reduce<collective::Max<T>>, Reduce<collective::Min<T>>,
-                           kernels::RunLengths<Exec>>;
+  using Reduce = kernels::ReduceByKey<Exec, Value, Op, T>;
+  using Lengths = kernels::RunLengths<Exec, T>;
+  using Any = std::variant<Reduce<collective::Sum<Value>>, Reduce<collective::Max<Value>>,
+                           Reduce<collective::Min<Value>>, Lengths>;
 
  public:
   LookBackPlan(Exec const& exec, InputOn<ReduceByKey, Exec, T> const& input)
@@ -31,7 +33,7 @@ class LookBackPlan {
                   OutputOn<ReduceByKey, Exec, T> const& output) {
     std::visit(
         [&]<class Chosen>(Chosen& pass) {
-          if constexpr (!std::is_same_v<Chosen, kernels::RunLengths<Exec>>) {
+          if constexpr (!std::is_same_v<Chosen, Lengths>) {
             pass(exec, input.keys, input.values, output.unique_keys, output.sums, output.count);
           } else if (mode_ == Mode::lengths) {
             pass(exec, input.keys, output.unique_keys, output.lengths, output.count);
@@ -53,15 +55,15 @@ class LookBackPlan {
     std::int64_t const team = input.parameters.team;
     std::string const label = "tessera::reduce_by_key::" + std::string(Variant::info.name);
     if (input.parameters.mode != Mode::reduce) {
-      return Any(std::in_place_type<kernels::RunLengths<Exec>>, exec, n, team, label);
+      return Any(std::in_place_type<Lengths>, exec, n, team, label);
     }
     auto const with = [&]<class Op>(Op const& op) {
       return Any(std::in_place_type<Reduce<Op>>, exec, n, op, team, label);
     };
     switch (input.parameters.op) {
-      case collective::OperatorKind::max: return with(collective::Max<T>{});
-      case collective::OperatorKind::min: return with(collective::Min<T>{});
-      default: return with(collective::Sum<T>{});
+      case collective::OperatorKind::max: return with(collective::Max<Value>{});
+      case collective::OperatorKind::min: return with(collective::Min<Value>{});
+      default: return with(collective::Sum<Value>{});
     }
   }
 

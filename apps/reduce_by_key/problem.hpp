@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
@@ -81,11 +84,34 @@ struct Runs {
     }
   }
 
-  /// Returns the key of element i: one of 2^20 numbers of both signs. Runs that are apart may have the same key.
-  [[nodiscard]] std::int32_t key_of(std::uint64_t i) const {
-    return static_cast<std::int32_t>(random_bits(seed, 3, head_of(i)) >> 44) - (1 << 19);
+  /// Returns the key of element i: one of 2^20 numbers, of both signs if K has one. They differ in their highest bits,
+  /// their lowest, or both; a double holds each. Runs that are apart may have the same key.
+  template <class K>
+  [[nodiscard]] double key_of(std::uint64_t i) const {
+    constexpr int shift = std::min(std::numeric_limits<K>::digits, 50) - 10;
+    std::uint64_t const bits = random_bits(seed, 3, head_of(i));
+    auto const high = static_cast<double>(bits >> 54) - (std::is_signed_v<K> ? 512 : 0);
+    return high * static_cast<double>(std::uint64_t{1} << shift) + static_cast<double>((bits >> 44) % 1024);
+  }
+  /// The same, but one run in 8 is NaN, one has zeros of both signs, and one is an infinity.
+  template <class K>
+  [[nodiscard]] double adversarial_key_of(std::uint64_t i) const {
+    if constexpr (std::is_floating_point_v<K>) {
+      switch (random_bits(seed, 4, head_of(i)) % 8) {
+        case 0: return std::numeric_limits<double>::quiet_NaN();
+        case 1: return i % 2 == 0 ? 0.0 : -0.0;
+        case 2: return std::copysign(std::numeric_limits<double>::infinity(), key_of<K>(i));
+        default: break;
+      }
+    }
+    return key_of<K>(i);
   }
 };
+
+/// The type of the values of keys of type T: T, or floats as wide as the other integers.
+template <class T>
+using ValueOf = std::conditional_t<std::is_floating_point_v<T> || std::is_same_v<T, std::int32_t>, T,
+                                   std::conditional_t<sizeof(T) == 8, double, float>>;
 
 struct ReduceByKey {
   static constexpr AppInfo info{.name = "reduce_by_key",
@@ -94,12 +120,13 @@ struct ReduceByKey {
   using Parameters = reduce_by_key::Parameters;
 
   static constexpr std::array data = data_kinds;
+  static constexpr bool more_integers = true;
 
-  /// keys [n], int32 for every dtype; values [n].
+  /// keys [n], values [n].
   template <class T, class Memory>
   struct Input {
-    Array<std::int32_t const*, Memory> keys;
-    Array<T const*, Memory> values;
+    Array<T const*, Memory> keys;
+    Array<ValueOf<T> const*, Memory> values;
     Parameters parameters;
 
     static constexpr std::array<std::string_view, 2> names{"keys", "values"};
@@ -110,8 +137,8 @@ struct ReduceByKey {
   /// are written. count []: the number of runs.
   template <class T, class Memory>
   struct Output {
-    Array<std::int32_t*, Memory> unique_keys;
-    Array<T*, Memory> sums;
+    Array<T*, Memory> unique_keys;
+    Array<ValueOf<T>*, Memory> sums;
     Array<std::int32_t*, Memory> lengths;
     Array<std::int64_t, Memory> count;
 
@@ -134,18 +161,21 @@ struct ReduceByKey {
   template <class T>
   [[nodiscard]] static double element(Draw const& draw, Parameters const& parameters) {
     if (draw.field == 0) {
-      return Runs{draw.seed, static_cast<std::uint64_t>(parameters.mean)}.key_of(draw.index);
+      Runs const runs{draw.seed, static_cast<std::uint64_t>(parameters.mean)};
+      bool const adversarial = draw.data == DataKind::adversarial;
+      return adversarial ? runs.adversarial_key_of<T>(draw.index) : runs.key_of<T>(draw.index);
     }
-    if (draw.data == DataKind::exact) return static_cast<double>(exact_term<T>(draw, 0, draw.index));
-    return static_cast<double>(drawn<T>(draw));
+    using Value = ValueOf<T>;
+    return static_cast<double>(draw.data == DataKind::exact ? exact_term<Value>(draw, 0, draw.index)
+                                                            : drawn<Value>(draw));
   }
 
   /// What must be read: the number of runs, which are written, is known only afterwards.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
     auto const n = static_cast<double>(input[0][0]);
     bool const has_values = parameters.mode == Mode::reduce;
-    return {.bytes = n * (sizeof(std::int32_t) + (has_values ? static_cast<double>(size_of(dtype)) : 0)) + 8,
-            .flops = n};
+    // A value is as wide as its key.
+    return {.bytes = n * static_cast<double>(size_of(dtype)) * (has_values ? 2 : 1) + 8, .flops = n};
   }
 
   /// Assumes the worst order of one run.
@@ -182,7 +212,7 @@ struct ReduceByKey {
   return fields;
 }
 
-/// True if a run begins at element i.
+/// True if a run begins at element i. NaN differs from every key.
 template <class Keys>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_head(Keys const& keys, std::size_t i) {
   return i == 0 || keys(i) != keys(i - 1);

@@ -3,7 +3,8 @@
 /// runs. A run that lies in several parts gets their folds in order. On several ranks each folds its own elements; the
 /// rank on which a run begins adds what the ranks behind it have of it, and sends the result to the rank of its place.
 ///
-/// Keys, lengths and counts are exact, and so are maxima and minima; a NaN makes them NaN. Sums have the bound of
+/// Keys are moved: each run has the key of its first element. Lengths, counts, maxima and minima are exact; a NaN makes
+/// maxima and minima NaN. Sums have the bound of
 /// axis_sum: scale 0 if every partial sum is exact in any order (verify/grid.hpp), otherwise the sum of magnitudes.
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <tessera/core/host_threads.hpp>
 #include <tessera/table/references.hpp>
 #include <tessera/verify/joined.hpp>
+#include <tessera/verify/moved_keys.hpp>
 #include <tessera/verify/sum_oracle.hpp>
 
 namespace tessera::reduce_by_key {
@@ -86,9 +88,10 @@ struct SumFacts {
 };
 
 // The runs of a rank's elements.
-template <class T>
+template <class K>
 struct OwnRuns {
-  ExpectedField unique;  // these in the order of the runs that begin on the rank
+  using T = ValueOf<K>;
+  std::vector<K> unique;  // these in the order of the runs that begin on the rank
   ExpectedField sums;
   ExpectedField lengths;
   std::size_t count = 0;  // of these runs
@@ -119,32 +122,34 @@ struct OwnRuns {
     if (parameters.op == OperatorKind::sum) sums.grid = all.grid;
     sums.terms = static_cast<double>(all.longest);
     ExpectedField of_count{.name = "count", .shape = {}, .value = {static_cast<double>(runs)}, .scale = {}};
-    return list_of(std::move(unique), std::move(sums), std::move(lengths), std::move(of_count));
+    return list_of(verify::moved("unique_keys", std::move(unique)), std::move(sums), std::move(lengths),
+                   std::move(of_count));
   }
 };
 
-template <class T>
-OwnRuns<T> empty_runs(std::size_t n, Mode mode) {
-  OwnRuns<T> own;
-  own.unique = zero_field("unique_keys", {n});
+template <class K>
+OwnRuns<K> empty_runs(std::size_t n, Mode mode) {
+  OwnRuns<K> own;
+  own.unique.resize(n);
   own.sums = zero_field("sums", {mode == Mode::reduce ? n : 0}, true);
   own.lengths = zero_field("lengths", {mode == Mode::lengths ? n : 0});
   return own;
 }
 
 // `first_is_head`: a run begins at the first element.
-template <class T, class Input>
-OwnRuns<T> own_runs(Input const& input, bool first_is_head) {
+template <class K, class Input>
+OwnRuns<K> own_runs(Input const& input, bool first_is_head) {
+  using T = ValueOf<K>;
   Parameters const& parameters = input.parameters;
   std::size_t const n = input.keys.extent(0);
-  std::int32_t const* const keys = input.keys.data();
+  K const* const keys = input.keys.data();
   auto const begins = [&](std::size_t i) { return i == 0 ? first_is_head : keys[i] != keys[i - 1]; };
 
   std::vector<std::size_t> heads(blocks_in(n, part_elements()));
   for_blocks(n, part_elements(), [&](std::size_t part, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) heads[part] += begins(i) ? 1 : 0;
   });
-  OwnRuns<T> own = empty_runs<T>(n, parameters.mode);
+  OwnRuns<K> own = empty_runs<K>(n, parameters.mode);
   for (std::size_t& of_part : heads) own.count += std::exchange(of_part, own.count);  // now: heads before the part
   std::vector<std::vector<OpenRun<T>>> open(heads.size());                            // at most two of each part
   std::vector<SumFacts> facts(heads.size());
@@ -152,7 +157,7 @@ OwnRuns<T> own_runs(Input const& input, bool first_is_head) {
     std::size_t next = heads[part];  // the number of the next run
     for (std::size_t i = begin; i < end;) {
       bool const begins_here = begins(i);
-      if (begins_here) own.unique.value[next++] = keys[i];
+      if (begins_here) own.unique[next++] = keys[i];
       RunOracle<T> run(parameters);
       std::size_t const from = i;
       do {
@@ -207,13 +212,13 @@ std::vector<ExpectedField> ReduceByKey::reference_of_part(Input<T, Kokkos::HostS
   std::size_t const of_rank = input.keys.extent(0);
   auto const rank = static_cast<std::size_t>(part.ranks.rank());
   // Ranks without elements are the last ones.
-  std::int32_t const last_key = of_rank > 0 ? input.keys(of_rank - 1) : 0;
-  std::vector<std::int32_t> const last_keys = part.ranks.all_gather(last_key);
+  T const last_key = of_rank > 0 ? input.keys(of_rank - 1) : T(0);
+  std::vector<T> const last_keys = part.ranks.all_gather(last_key);
   auto own = own_runs<T>(input, of_rank > 0 && (rank == 0 || input.keys(0) != last_keys[rank - 1]));
 
   struct Told {
     std::size_t count;
-    RunOracle<T> lead;
+    RunOracle<ValueOf<T>> lead;
     SumFacts facts;
   };
   std::vector<Told> all = part.ranks.all_gather(Told{own.count, own.lead, {}});
@@ -237,18 +242,18 @@ std::vector<ExpectedField> ReduceByKey::reference_of_part(Input<T, Kokkos::HostS
     std::size_t const begin = std::max(places[source], block.begin);
     return ranks::Block{begin, std::max(begin, std::min(places[source + 1], block.end))};
   };
-  auto const send = [&](std::vector<double>& from, std::vector<double>& to) {
+  auto const send = [&]<class Element>(std::vector<Element>& from, std::vector<Element>& to) {
     if (to.empty() && from.empty()) return;
     for (std::size_t r = 0; r < all.size(); ++r) {
       ranks::Block const out = common(rank, r);
       ranks::Block const in = common(r, rank);
       auto const other = static_cast<int>(r);
       std::size_t const own_begin = part.ranks.block(n).begin;
-      if (out.size() > 0) sent.push_back({other, &from[out.begin - places[rank]], out.size() * sizeof(double)});
-      if (in.size() > 0) received.push_back({other, &to[in.begin - own_begin], in.size() * sizeof(double)});
+      if (out.size() > 0) sent.push_back({other, &from[out.begin - places[rank]], out.size() * sizeof(Element)});
+      if (in.size() > 0) received.push_back({other, &to[in.begin - own_begin], in.size() * sizeof(Element)});
     }
   };
-  send(own.unique.value, placed.unique.value);
+  send(own.unique, placed.unique);
   send(own.sums.value, placed.sums.value);
   send(own.sums.scale, placed.sums.scale);
   send(own.lengths.value, placed.lengths.value);

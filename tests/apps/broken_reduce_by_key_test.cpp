@@ -1,6 +1,7 @@
 // Wrong results of runs must be caught. The kernel also runs with tiles of two packs here, so that runs span many.
 
 #include <string>
+#include <type_traits>
 
 #include "broken_rows.hpp"
 
@@ -15,7 +16,11 @@ enum class Mistake {
   none,
   count_too_low,
   last_run_lost,
-  equal_keys_joined,
+  low_bits_ignored,
+  high_bits_ignored,
+  zeros_differ,
+  nans_equal,
+  key_of_the_last,
   first_value_lost,
   key_of_the_next,
   writes_more
@@ -24,30 +29,42 @@ enum class Mistake {
 // All runs by one thread.
 template <class T>
 struct WrongRuns {
+  using Value = ValueOf<T>;
   Mistake mistake;
-  std::int32_t const* keys;
-  T const* values;
-  std::int32_t* unique_keys;
-  T* sums;
+  T const* keys;
+  Value const* values;
+  T* unique_keys;
+  Value* sums;
   std::int64_t* count;
   std::size_t n;
+
+  // The word of a key, as an unsigned number.
+  [[nodiscard]] KOKKOS_FUNCTION static std::uint64_t word(T key) {
+    return Kokkos::bit_cast<std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>(key);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION bool same(T a, T b) const {
+    constexpr int half = 4 * static_cast<int>(sizeof(T));
+    switch (mistake) {
+      case Mistake::low_bits_ignored: return word(a) >> half == word(b) >> half;
+      case Mistake::high_bits_ignored: return word(a) << (64 - half) == word(b) << (64 - half);
+      case Mistake::zeros_differ: return word(a) == word(b) && a == b;
+      case Mistake::nans_equal: return a == b || (a != a && b != b);
+      default: return a == b;
+    }
+  }
 
   KOKKOS_FUNCTION void operator()(int) const {
     std::size_t runs = 0;
     for (std::size_t i = 0; i < n;) {
       std::size_t const begin = i;
-      T sum = mistake == Mistake::first_value_lost ? T(0) : values[i];
-      for (++i; i < n && keys[i] == keys[begin]; ++i) sum = collective::Sum<T>{}(sum, values[i]);
-      // Neighbouring runs of which only the lowest bits of the keys differ.
-      if (mistake == Mistake::equal_keys_joined && runs > 0 && keys[begin] / 4096 == unique_keys[runs - 1] / 4096) {
-        sums[runs - 1] = collective::Sum<T>{}(sums[runs - 1], sum);
-        continue;
-      }
+      Value sum = mistake == Mistake::first_value_lost ? Value(0) : values[i];
+      for (++i; i < n && same(keys[i - 1], keys[i]); ++i) sum = collective::Sum<Value>{}(sum, values[i]);
       unique_keys[runs] = mistake == Mistake::key_of_the_next && i < n ? keys[i] : keys[begin];
+      if (mistake == Mistake::key_of_the_last) unique_keys[runs] = keys[i - 1];
       sums[runs++] = sum;
     }
     if (mistake == Mistake::writes_more && runs < n) sums[runs] = 0;
-    if (mistake == Mistake::last_run_lost && runs > 0) sums[runs - 1] = poison_value<T>;
+    if (mistake == Mistake::last_run_lost && runs > 0) sums[runs - 1] = poison_value<Value>;
     *count = static_cast<std::int64_t>(runs) - (mistake == Mistake::count_too_low ? 1 : 0);
   }
 };
@@ -63,16 +80,26 @@ struct Wrong {
                                       out.sums.data(), out.count.data(), in.keys.extent(0)});
   }
   [[nodiscard]] std::vector<WrittenField> outputs() const { return written_fields(Mode::reduce); }
+  [[nodiscard]] bool of_floats() const {
+    return mistake >= Mistake::zeros_differ && mistake <= Mistake::key_of_the_last;
+  }
 };
 
-void expect_mistake(Mistake mistake, std::string const& field) {
-  testing::expect_caught<ReduceByKey>(Wrong{mistake}, 70001, {}, field);
+void expect_mistake(Mistake mistake, std::string const& field, ParameterMap const& given = {}) {
+  testing::expect_caught<ReduceByKey>(Wrong{mistake}, 70001, given, field);
 }
 
 TEST(BrokenReduceByKey, RightWithoutAMistake) { testing::expect_right<ReduceByKey>(Wrong{Mistake::none}, 70001, {}); }
 TEST(BrokenReduceByKey, CountTooLow) { expect_mistake(Mistake::count_too_low, "count"); }
 TEST(BrokenReduceByKey, LastRunLost) { expect_mistake(Mistake::last_run_lost, "sums"); }
-TEST(BrokenReduceByKey, SimilarKeysJoined) { expect_mistake(Mistake::equal_keys_joined, ""); }
+// One of 1024 neighbours has a key with the same high bits, and one has a key with the same low bits.
+ParameterMap const of_short_runs{{"mean", std::int64_t{1}}};
+TEST(BrokenReduceByKey, LowBitsOfKeysIgnored) { expect_mistake(Mistake::low_bits_ignored, "", of_short_runs); }
+TEST(BrokenReduceByKey, HighBitsOfKeysIgnored) { expect_mistake(Mistake::high_bits_ignored, "", of_short_runs); }
+TEST(BrokenReduceByKey, ZerosAndNaN) {
+  testing::expect_all_caught<ReduceByKey, Wrong>({Mistake::zeros_differ, Mistake::nans_equal, Mistake::key_of_the_last},
+                                                 70001, DataKind::adversarial, {});
+}
 TEST(BrokenReduceByKey, FirstValueLost) { expect_mistake(Mistake::first_value_lost, "sums"); }
 TEST(BrokenReduceByKey, KeyOfTheNextRun) { expect_mistake(Mistake::key_of_the_next, "unique_keys"); }
 TEST(BrokenReduceByKey, WritesBehindTheRuns) { expect_mistake(Mistake::writes_more, "sums"); }
@@ -80,13 +107,13 @@ TEST(BrokenReduceByKey, WritesBehindTheRuns) { expect_mistake(Mistake::writes_mo
 // The kernel with small tiles.
 struct SmallTiles {
   template <class Exec, class T>
-  struct Tuning : kernels::ReduceByKeyTuning<Exec, T> {
+  struct Tuning : kernels::ReduceByKeyTuning<Exec, ValueOf<T>, T> {
     static constexpr int rows = 2;
   };
   static constexpr VariantInfo info{
       .name = "small_tiles", .summary = "tiles of two packs per lane", .deterministic = false};
   template <ExecutionSpace Exec, class T>
-  struct Plan : kernels::ReduceByKey<Exec, T, collective::AnyOperator<T>, Tuning<Exec, T>> {
+  struct Plan : kernels::ReduceByKey<Exec, ValueOf<T>, collective::AnyOperator<ValueOf<T>>, T, Tuning<Exec, T>> {
     Plan(Exec const& exec, InputOn<ReduceByKey, Exec, T> const& in)
         : Plan::ReduceByKey(exec, in.keys.extent(0), {in.parameters.op}, in.parameters.team) {}
     void operator()(Exec const& exec, InputOn<ReduceByKey, Exec, T> const& in,
@@ -115,6 +142,20 @@ TEST(ReduceByKey, RunsOverTiles) {
           }
         }
       }
+    }
+  }
+}
+
+// The same with keys that are NaN, zeros of both signs or infinities.
+TEST(ReduceByKey, SpecialKeysOverTiles) {
+  App const app = testing::app_with({rows<ReduceByKey, SmallTiles>()});
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row) || unit_roundoff(row.dtype) == 0) continue;
+    for (std::int64_t const mean : {1, 8, 256}) {
+      ParameterMap const given = testing::with_defaults(app, {{"op", std::string("max")}, {"mean", mean}});
+      auto const problem_case = app.generate_data(row.dtype, 20011, 7, DataKind::adversarial, given);
+      EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 2), "")
+          << testing::name_of(app, row) << ", mean " << mean;
     }
   }
 }

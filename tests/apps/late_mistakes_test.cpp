@@ -789,7 +789,7 @@ std::vector<Mistake> mistakes() {
   list.push_back({"reduce_by_key", "count_off", [](Scene const& scene) { --scene.out<std::int64_t>("count")[0]; }});
   list.push_back({"reduce_by_key", "sum_off", run_off<float>("sums", 1)});
   list.push_back({"reduce_by_key", "tile_not_written", run_off<float>("sums", 0, tile)});
-  list.push_back({"reduce_by_key", "key_off", run_off<std::int32_t>("unique_keys", 1)});
+  list.push_back({"reduce_by_key", "key_off", run_off<float>("unique_keys", 1)});
   list.push_back({"reduce_by_key", "length_off", run_off<std::int32_t>("lengths", -1), "", false, of_lengths});
   list.push_back({"reduce_by_key", "last_run_lost", [](Scene const& scene) {
                     auto const runs = static_cast<std::size_t>(scene.out<std::int64_t>("count")[0]);

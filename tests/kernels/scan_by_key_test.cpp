@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -62,7 +65,7 @@ void expect_scanned(std::size_t n, std::size_t longest, std::int64_t team) {
   }
   Kokkos::deep_copy(keys, host_keys);
   Kokkos::deep_copy(values, host_values);
-  kernels::ScanByKey<Exec, std::int32_t, Op, Tuning> scan(exec, n, op, team);
+  kernels::ScanByKey<Exec, std::int32_t, Op, std::int32_t, Tuning> scan(exec, n, op, team);
   for (int launch = 0; launch < 2; ++launch) {  // the second one has another epoch
     Kokkos::deep_copy(all, -7);
     scan(exec, keys, values, Kokkos::subview(all, std::pair<std::size_t, std::size_t>(1, n + 1)));
@@ -108,6 +111,95 @@ TEST(ScanByKey, OfASingleCall) {
   EXPECT_THROW(kernels::scan_by_key(Exec(), keys, values, values), std::invalid_argument);
 }
 
+// Keys of every type, narrower and wider than the values. They differ in one bit of either half; float keys also have
+// zeros of both signs, which are equal, and NaN, which differs from itself.
+template <class Key>
+[[nodiscard]] Key key_number(std::size_t run) {
+  if constexpr (std::is_floating_point_v<Key>) {
+    Key const few[] = {1, Key(0.0), 2, std::numeric_limits<Key>::quiet_NaN(), -std::numeric_limits<Key>::infinity()};
+    return few[run % 5];
+  } else {
+    Key const most = std::numeric_limits<Key>::max();
+    Key const few[] = {0, most, static_cast<Key>(most - 1), static_cast<Key>(most - (most / 2 + 1)), Key(1)};
+    return few[run % 5];
+  }
+}
+
+template <class Exec, class Key, class V>
+void expect_runs_of(std::size_t n, std::size_t longest) {
+  using Memory = typename Exec::memory_space;
+  Kokkos::View<Key*, Memory> const keys("keys", n);
+  Kokkos::View<V*, Memory> const values("values", n);
+  Kokkos::View<Key*, Memory> const unique("unique", n);
+  Kokkos::View<V*, Memory> const sums("sums", n);
+  Kokkos::View<V*, Memory> const scanned("scanned", n);
+  Kokkos::View<std::int32_t*, Memory> const lengths("lengths", n);
+  Kokkos::View<std::int64_t, Memory> const count("count");
+  auto const host_keys = Kokkos::create_mirror_view(keys);
+  auto const host_values = Kokkos::create_mirror_view(values);
+  std::vector<Key> of_runs;
+  std::vector<V> of_sums;
+  std::vector<std::int32_t> of_lengths;
+  std::vector<V> so_far;
+  for (std::size_t i = 0; i < n; ++i) {
+    std::size_t const run = i / longest;
+    host_keys(i) = key_number<Key>(run);
+    if (host_keys(i) == 0 && i % 2 == 1) host_keys(i) = -host_keys(i);
+    host_values(i) = static_cast<V>(i % 7 + 1);
+    bool const is_nan = host_keys(i) != host_keys(i);
+    if (i % longest == 0 || is_nan) {
+      of_runs.push_back(host_keys(i));
+      of_sums.push_back(0);
+      of_lengths.push_back(0);
+    }
+    of_sums.back() += host_values(i);
+    ++of_lengths.back();
+    so_far.push_back(of_sums.back());
+  }
+  Kokkos::deep_copy(keys, host_keys);
+  Kokkos::deep_copy(values, host_values);
+  Exec const exec;
+  kernels::reduce_by_key(exec, keys, values, unique, sums, count);
+  auto const expect_count = [&] {
+    std::int64_t runs = 0;
+    Kokkos::deep_copy(runs, count);
+    ASSERT_EQ(runs, static_cast<std::int64_t>(of_runs.size())) << n << " elements, runs of " << longest;
+  };
+  expect_count();
+  auto const differing = [](auto const& view, auto const& expected) {
+    auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      // The bits: a run has the key of its first element.
+      wrong += std::memcmp(&found(i), &expected[i], sizeof expected[i]) == 0 ? 0 : 1;
+    }
+    return wrong;
+  };
+  EXPECT_EQ(differing(unique, of_runs), 0U) << n << ", " << longest;
+  EXPECT_EQ(differing(sums, of_sums), 0U) << n << ", " << longest;
+  Kokkos::deep_copy(unique, Key(7));
+  kernels::run_lengths(exec, keys, unique, lengths, count);
+  expect_count();
+  EXPECT_EQ(differing(unique, of_runs), 0U) << n << ", " << longest;
+  EXPECT_EQ(differing(lengths, of_lengths), 0U) << n << ", " << longest;
+  kernels::scan_by_key(exec, keys, values, scanned);
+  EXPECT_EQ(differing(scanned, so_far), 0U) << n << ", " << longest;
+}
+
+TEST(ReduceByKey, KeysOfEveryType) {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    for (std::size_t const n : {1, 65, 10007}) {
+      for (std::size_t const longest : {1, 3, 1000}) {
+        expect_runs_of<Exec, float, double>(n, longest);
+        expect_runs_of<Exec, double, std::int32_t>(n, longest);
+        expect_runs_of<Exec, std::int64_t, float>(n, longest);
+        expect_runs_of<Exec, std::uint32_t, std::int64_t>(n, longest);
+        expect_runs_of<Exec, std::uint64_t, std::int32_t>(n, longest);
+      }
+    }
+  });
+}
+
 // ---- The kernel, with teams in every order of their threads, one after another in one scratch.
 
 struct FourLanes {
@@ -121,7 +213,7 @@ struct FourLanes {
 
 template <bool scans>
 void expect_runs_in_any_order(std::size_t n, std::size_t longest, int threads) {
-  using Kernel = kernels::detail::RunsKernel<AdversarialSpace, std::int32_t, LastNonzero,
+  using Kernel = kernels::detail::RunsKernel<AdversarialSpace, std::int32_t, std::int32_t, LastNonzero,
                                              kernels::detail::ValuesOfArray<std::int32_t>, FourLanes, scans>;
   using Exec = Kokkos::DefaultHostExecutionSpace;
   std::vector<std::int32_t> keys(n);

@@ -122,6 +122,12 @@ class Moved {
   std::set<std::pair<std::size_t, std::size_t>> pairs_;
 };
 
+/// Elements of the cases whose traffic is compared with the model.
+inline constexpr std::size_t traffic_size = 10007;
+
+/// Returns whether that is what the model of a study counts for a launch of the row on `traffic_size` elements.
+[[nodiscard]] bool is_traffic_of_model(App const& app, Row const& row, Sent const& sent, ParameterMap const& given);
+
 /// Expects the row on ranks to send in a launch what the model of a study counts, with default parameters.
 void expect_traffic_of_model(App const& app);
 

@@ -22,11 +22,11 @@
 namespace tessera::reduce_by_key {
 
 /// The first and the last run of a rank's block, which may be the same one.
-template <class R>
+template <class K, class R>
 struct EndRuns {
   std::int64_t count;  ///< runs of the block; 0: it has no elements
-  std::int32_t first_key;
-  std::int32_t last_key;
+  K first_key;
+  K last_key;
   R first;
   R last;
 };
@@ -42,6 +42,7 @@ struct Distributed {
   class Plan {
     using Memory = typename Exec::memory_space;
     using Pinned = Kokkos::SharedHostPinnedSpace;
+    using Value = ValueOf<T>;
     template <class R>
     using Results = Array<R*, Memory>;
 
@@ -52,8 +53,8 @@ struct Distributed {
           op_{input.parameters.op},
           own_(part.ranks.block(part.input[0][0])),
           pass_(exec, input),
-          runs_{Results<std::int32_t>(unset(label("::unique_keys")), room(true)),
-                Results<T>(unset(label("::sums")), room(mode_ == Mode::reduce)),
+          runs_{Results<T>(unset(label("::unique_keys")), room(true)),
+                Results<Value>(unset(label("::sums")), room(mode_ == Mode::reduce)),
                 Results<std::int32_t>(unset(label("::lengths")), room(mode_ == Mode::lengths)),
                 Array<std::int64_t, Memory>(label("::count"))},
           keys_to_places_(exec, ranks_, part.input[0][0], room(true), label("")),
@@ -86,12 +87,12 @@ struct Distributed {
     /// Copies the ends of this rank's runs to the host. Public because CUDA allows no device lambda in a private
     /// function.
     template <class R>
-    void show(Exec const& exec, Results<R> const& results, Kokkos::View<EndRuns<R>, Pinned> const& ends) const {
+    void show(Exec const& exec, Results<R> const& results, Kokkos::View<EndRuns<T, R>, Pinned> const& ends) const {
       auto const keys = runs_.unique_keys;
       auto const count = runs_.count;
       Kokkos::parallel_for(
           "tessera::reduce_by_key::distributed::ends", over(exec, 1), KOKKOS_LAMBDA(std::size_t) {
-            EndRuns<R> shown{count(), 0, 0, R(0), R(0)};
+            EndRuns<T, R> shown{count(), T(0), T(0), R(0), R(0)};
             if (shown.count > 0) {
               shown.first_key = keys(0);
               shown.last_key = keys(shown.count - 1);
@@ -116,8 +117,8 @@ struct Distributed {
    private:
     template <class R>
     struct Ends {
-      Kokkos::View<EndRuns<R>, Pinned> own{label("::ends")};
-      std::vector<EndRuns<R>> of_ranks;
+      Kokkos::View<EndRuns<T, R>, Pinned> own{label("::ends")};
+      std::vector<EndRuns<T, R>> of_ranks;
       explicit Ends(ranks::Ranks const& ranks) : of_ranks(static_cast<std::size_t>(ranks.count())) {}
     };
 
@@ -141,12 +142,12 @@ struct Distributed {
       show<R>(exec, results, ends.own);
       ranks_.all_gather(ends.own(), std::span(ends.of_ranks));
       auto const rank = static_cast<std::size_t>(ranks_.rank());
-      EndRuns<R> const& own = ends.of_ranks[rank];
+      EndRuns<T, R> const& own = ends.of_ranks[rank];
       auto count = static_cast<std::size_t>(own.count);
       if (count > 0) {
         R last = own.last;
         for (std::size_t next = rank + 1; next < ends.of_ranks.size(); ++next) {
-          EndRuns<R> const& there = ends.of_ranks[next];
+          EndRuns<T, R> const& there = ends.of_ranks[next];
           if (there.count == 0) continue;
           if (there.first_key != own.last_key) break;
           last = op(last, there.first);
@@ -170,14 +171,14 @@ struct Distributed {
 
     ranks::Ranks const& ranks_;
     Mode mode_;
-    collective::AnyOperator<T> op_;
+    collective::AnyOperator<Value> op_;
     ranks::Block own_;
     LookBackPlan<Distributed, Exec, T> pass_;
     OutputOn<ReduceByKey, Exec, T> runs_;  // of this rank's block
-    ranks::RunsToPlaces<Exec, std::int32_t, 1> keys_to_places_;
-    ranks::RunsToPlaces<Exec, T, 1> sums_to_places_;
+    ranks::RunsToPlaces<Exec, T, 1> keys_to_places_;
+    ranks::RunsToPlaces<Exec, Value, 1> sums_to_places_;
     ranks::RunsToPlaces<Exec, std::int32_t, 1> lengths_to_places_;
-    Ends<T> sum_ends_;
+    Ends<Value> sum_ends_;
     Ends<std::int32_t> length_ends_;
   };
 };

@@ -49,15 +49,16 @@ struct TwoPass {
       Kokkos::parallel_scan("tessera::reduce_by_key::two_pass::find", over(exec, n), find);
       if (mode == Mode::unique) return;
       bool const reduces = mode == Mode::reduce;
-      collective::AnyOperator<T> const op{input.parameters.op};
+      using Value = ValueOf<T>;
+      collective::AnyOperator<Value> const op{input.parameters.op};
       auto const fold = KOKKOS_LAMBDA(typename Teams::member_type const& team) {
         for (std::int64_t run = team.league_rank(); run < out.count(); run += team.league_size()) {
-          T result = op.identity();
+          Value result = op.identity();
           auto const elements = Kokkos::TeamThreadRange(team, first(run), first(run + 1));
           if (reduces) {
             Kokkos::parallel_reduce(
-                elements, [&](std::int64_t i, T& of_thread) { of_thread = op(of_thread, values(i)); },
-                FoldOfTeam<T>{op, &result});
+                elements, [&](std::int64_t i, Value& of_thread) { of_thread = op(of_thread, values(i)); },
+                FoldOfTeam<Value>{op, &result});
           }
           Kokkos::single(Kokkos::PerTeam(team), [&] {
             if (reduces) out.sums(run) = result;

@@ -26,7 +26,8 @@ struct Walk {
       auto const values = input.values;
       auto const out = output;
       std::size_t const n = keys.extent(0);
-      collective::AnyOperator<T> const op{input.parameters.op};
+      using Value = ValueOf<T>;
+      collective::AnyOperator<Value> const op{input.parameters.op};
       bool const reduces = mode == Mode::reduce;
       bool const measures = mode == Mode::lengths;
       Kokkos::deep_copy(exec, out.count, 0);
@@ -36,11 +37,11 @@ struct Walk {
             bool const head = is_head(keys, i);
             if (head && final) {
               out.unique_keys(run) = keys(i);
-              T fold = op.identity();
+              Value fold = op.identity();
               std::size_t end = i;
-              for (; end < n && keys(end) == keys(i); ++end) {
+              do {
                 if (reduces) fold = op(fold, values(end));
-              }
+              } while (++end < n && !is_head(keys, end));
               if (reduces) out.sums(run) = fold;
               if (measures) out.lengths(run) = static_cast<std::int32_t>(end - i);
             }

@@ -317,8 +317,8 @@ std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
       auto const mean = static_cast<double>(std::get<std::int64_t>(c.parameters.at("mean")));
       auto const mode = std::get<std::string>(c.parameters.at("mode"));
       double const of_result = mode == "reduce" ? of_element : 4;
-      add_all_gather(talk, 16 + 2 * of_result, p);   // the first and the last run of each rank
-      for (double const bytes : {4.0, of_result}) {  // keys, and results
+      add_all_gather(talk, 8 + 2 * of_element + 2 * of_result, p);  // the first and the last run of each rank
+      for (double const bytes : {of_element, of_result}) {          // keys, and results
         add_all_gather(talk, 8, p);
         if (rows > 0 && mean > 0) add_runs(talk, rows, mean, bytes, p);  // 0: one run, which stays
         if (mode == "unique") break;

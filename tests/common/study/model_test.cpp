@@ -141,6 +141,9 @@ TEST(Model, results_of_runs_go_to_the_first_rank) {
   Talk const talk = *talk_of(c, 4);
   EXPECT_EQ(talk.all_messages, 3 * 12 + 2 * 3);
   EXPECT_EQ(talk.all_bytes, 12 * (24 + 8 + 8) + 75 * 8);
+  ModelCase wide = c;
+  wide.dtype = DType::float64;  // of keys and values
+  EXPECT_EQ(talk_of(wide, 4)->all_bytes, 12 * (40 + 8 + 8) + 75 * 16);
   for (std::int64_t const mean : {1, 0}) {  // each result stays; one run of all elements
     c.parameters["mean"] = mean;
     EXPECT_EQ(talk_of(c, 4)->all_messages, 3 * 12);

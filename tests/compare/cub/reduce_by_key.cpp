@@ -47,8 +47,8 @@ struct Cub {
 
    private:
     cudaError_t run(void* memory, std::size_t& bytes, In const& input, Out const& output, Exec const& exec) const {
-      std::int32_t const* const keys = input.keys.data();
-      std::int32_t* const unique = output.unique_keys.data();
+      T const* const keys = input.keys.data();
+      T* const unique = output.unique_keys.data();
       std::int64_t* const count = output.count.data();
       auto const n = static_cast<std::int64_t>(input.keys.extent(0));
       cudaStream_t const stream = exec.cuda_stream();
@@ -61,9 +61,9 @@ struct Cub {
                                               count, op, n, stream);
       };
       switch (input.parameters.op) {
-        case collective::OperatorKind::max: return reduce(collective::Max<T>{});
-        case collective::OperatorKind::min: return reduce(collective::Min<T>{});
-        default: return reduce(collective::Sum<T>{});
+        case collective::OperatorKind::max: return reduce(collective::Max<reduce_by_key::ValueOf<T>>{});
+        case collective::OperatorKind::min: return reduce(collective::Min<reduce_by_key::ValueOf<T>>{});
+        default: return reduce(collective::Sum<reduce_by_key::ValueOf<T>>{});
       }
     }
 

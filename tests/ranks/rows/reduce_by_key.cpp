@@ -42,22 +42,45 @@ TEST(RowsOnRanks, ReduceByKeySendsResultsOnce) {
         ParameterMap const given = testing::with_defaults(of_app, of(mode, "sum", mean));
         auto const problem_case = of_app.generate_data(row.dtype, n, 42, of_app.data.front(), given);
         testing::Sent const sent = testing::sent_in_a_launch(row, *problem_case);
-        auto const keys = testing::joined_blocks<std::int32_t>(problem_case->input().front());
+        Runs const runs{42, static_cast<std::uint64_t>(mean)};
         testing::Moved moved(n);
         std::size_t place = 0;
         for (std::size_t i = 0; i < n; ++i) {
-          if (i == 0 || keys[i] != keys[i - 1]) moved.add(moved.owner(i), place++);
+          bool const head = i == 0 || runs.key_of<std::int64_t>(i) != runs.key_of<std::int64_t>(i - 1);
+          if (head) moved.add(moved.owner(i), place++);
         }
         std::string const name = mode;
-        double const of_result = name == "reduce" ? static_cast<double>(size_of(row.dtype)) : 4;
+        auto const of_key = static_cast<double>(size_of(row.dtype));  // a value is as wide
+        double const of_result = name == "reduce" ? of_key : 4;
         double const fields = name == "unique" ? 1 : 2;
-        double const ends = 16 + 2 * of_result;
-        double const width = 4 + (name == "unique" ? 0 : of_result);
+        double const ends = 8 + 2 * of_key + 2 * of_result;
+        double const width = of_key + (name == "unique" ? 0 : of_result);
         std::string const what = testing::name_of(of_app, row) + testing::said(given);
         EXPECT_EQ(sent.messages, (1 + fields) * p * (p - 1) + fields * moved.pairs()) << what;
         EXPECT_EQ(sent.bytes, (ends + fields * 8) * p * (p - 1) + width * moved.elements()) << what;
       }
     }
+  }
+}
+
+// The model counts the results of runs once: models of other lengths, modes and dtypes do not fit what ranks send.
+TEST(RowsOnRanks, ReduceByKeyTrafficOfWrongModels) {
+  App const of_app = app();
+  for (Row const& row : of_app.rows) {
+    if (row.info.level != Level::ranks || !testing::is_wanted(row) || !testing::is_wanted(row.dtype)) continue;
+    auto const given = [&](char const* mode, std::int64_t mean) {
+      return testing::with_defaults(of_app, of(mode, "sum", mean), testing::traffic_size);
+    };
+    auto const problem_case =
+        of_app.generate_data(row.dtype, testing::traffic_size, 42, of_app.data.front(), given("reduce", 32));
+    testing::Sent const sent = testing::sent_in_a_launch(row, *problem_case);
+    EXPECT_TRUE(testing::is_traffic_of_model(of_app, row, sent, given("reduce", 32)));
+    if (testing::world().count() == 1) continue;  // nothing is sent
+    EXPECT_FALSE(testing::is_traffic_of_model(of_app, row, sent, given("reduce", 16)));
+    EXPECT_FALSE(testing::is_traffic_of_model(of_app, row, sent, given("reduce", 0)));
+    EXPECT_FALSE(testing::is_traffic_of_model(of_app, row, sent, given("unique", 32)));
+    testing::Sent const twice{2 * sent.bytes, sent.messages};
+    EXPECT_FALSE(testing::is_traffic_of_model(of_app, row, twice, given("reduce", 32)));
   }
 }
 

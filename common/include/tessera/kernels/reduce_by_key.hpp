@@ -4,6 +4,9 @@
 /// result is the fold of the run's values (ReduceByKey), its length (RunLengths), or only the key (RunLengths, too).
 /// ScanByKey gives each element the fold of its run so far instead.
 ///
+/// Keys are integers or floats of 32 or 64 bits, values of any such type. A run's key is that of its first element.
+/// Zeros of both signs are equal; NaN differs from every key, also from NaN, so that each is a run of its own.
+///
 /// One launch. A team holds a tile in registers. An element whose key differs from the one before it is the head of a
 /// run. A scan counts heads and folds values since the last head. At each head the run before it is complete: its
 /// result and the head's key go to scratch. The team learns from its predecessors how many heads are before the tile,
@@ -71,10 +74,11 @@ struct RunOperator {
 };
 
 /// Tiles of ReduceByKey and RunLengths. V: type of the results.
-template <ExecutionSpace Exec, class V>
+template <ExecutionSpace Exec, class V, class Key = std::int32_t>
 struct ReduceByKeyTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
-  static constexpr int pack = collective::pack_width<V>;
+  /// An element of a pack has a key and a value: the wider one limits the pack.
+  static constexpr int pack = Kokkos::min(collective::pack_width<V>, collective::pack_width<Key>);
   /// Packs per lane, of keys and of values. On a GPU both together are 128 bytes in flight per lane with floats; a tile
   /// of 4096 floats and their keys takes 32 KiB of scratch. On a host a tile should take longer than its ticket.
   static constexpr int rows = is_gpu<Exec> ? 4 : 32;
@@ -110,13 +114,13 @@ struct OneEach {
 };
 
 /// \tparam scans whether `results` has one fold per element, that of its run so far
-template <ExecutionSpace Exec, class V, class Op, class Values, class Tuning, bool scans>
+template <ExecutionSpace Exec, class K, class V, class Op, class Values, class Tuning, bool scans>
 struct RunsKernel {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, Tuning::lanes>;
   using State = RunState<V>;
-  using Key = std::int32_t;
+  using Key = K;
   static constexpr int width = Lanes::width;
   static constexpr int pack = Tuning::pack;
   static constexpr int rows = Tuning::rows;
@@ -290,13 +294,10 @@ struct RunsKernel {
   KOKKOS_FUNCTION void find_heads(Lanes const& lanes, std::size_t begin, int mine,
                                   typename Lanes::template Value<Keys> const& own_keys,
                                   typename Lanes::template Value<Heads>& heads) const {
-    // The first element of all is a head: before it stands the complement of its key.
-    auto first = lanes.template fill<Key>(0);
-    lanes.each([&](int, Key& key, Keys const& own) { key = own.at[0][0]; }, first, own_keys);
-    Key earlier = begin > 0 ? keys[begin - 1] : ~lanes.template read<Key>(first, 0);
+    Key earlier = begin > 0 ? keys[begin - 1] : Key(0);
     TESSERA_UNROLL
     for (int row = 0; row < rows; ++row) {
-      auto last = lanes.template fill<Key>(0);
+      auto last = lanes.template fill<Key>(Key(0));
       lanes.each([&](int, Key& key, Keys const& own) { key = own.at[row][pack - 1]; }, last, own_keys);
       auto const left = lanes.shift_up(last, 1);
       Key const before_row = earlier;
@@ -309,6 +310,7 @@ struct RunsKernel {
               bits |= (key != previous ? 1U : 0U) << e;
               previous = key;
             }
+            if (begin == 0 && row == 0 && lane == 0) bits |= 1U;
             if (mine < part) {
               int const valid = mine - thread::row_offset<width, pack>(row, lane, 0);
               bits &= valid <= 0 ? 0U : ~0U >> (32 - Kokkos::min(valid, 32));
@@ -346,9 +348,9 @@ struct RunsKernel {
 };
 
 /// The common part of ReduceByKey, RunLengths and ScanByKey.
-template <ExecutionSpace Exec, class V, class Op, class Values, class Tuning, bool scans = false>
+template <ExecutionSpace Exec, class Key, class V, class Op, class Values, class Tuning, bool scans = false>
 class RunsPass {
-  using Kernel = RunsKernel<Exec, V, Op, Values, Tuning, scans>;
+  using Kernel = RunsKernel<Exec, Key, V, Op, Values, Tuning, scans>;
 
  public:
   RunsPass(Exec const& exec, std::size_t n, Op const& op, std::int64_t team, std::string const& label)
@@ -376,7 +378,7 @@ class RunsPass {
  protected:
   [[nodiscard]] std::size_t size() const { return n_; }
 
-  void enqueue(Exec const& exec, std::int32_t const* keys, Values const& values, std::int32_t* unique_keys, V* results,
+  void enqueue(Exec const& exec, Key const* keys, Values const& values, Key* unique_keys, V* results,
                std::int64_t* count) {
     int const tile = threads_ * Kernel::part;
     Kernel const kernel{{op_},
@@ -387,7 +389,7 @@ class RunsPass {
                         count,
                         n_,
                         tiles_,
-                        Tuning::ahead(exec, static_cast<std::size_t>(tile) * (sizeof(V) + sizeof(std::int32_t))),
+                        Tuning::ahead(exec, static_cast<std::size_t>(tile) * (sizeof(V) + sizeof(Key))),
                         look_back_.next_launch(exec, Tuning::patience)};
     typename Kernel::Policy policy(exec, league_, threads_, Kernel::vector_length);
     Kokkos::parallel_for(label_, with_scratch(policy, Kernel::scratch_bytes(threads_)), kernel);
@@ -413,13 +415,15 @@ class RunsPass {
 
 }  // namespace detail
 
-/// One fold of values per run of equal neighbouring keys. Op: associative with an identity, on T.
+/// One fold of values per run of equal neighbouring keys. Op: associative with an identity, on T. Key: an integer or a
+/// float of 32 or 64 bits.
 ///
 /// Construct it once: chooses tiles and allocates one word per tile, and two values per tile if they do not fit into
 /// it. A call only enqueues; calls on one object must not run concurrently. The order of additions, and so the bits of
 /// floating-point sums, depends on which tiles have finished.
-template <ExecutionSpace Exec, class T, class Op = collective::Sum<T>, class Tuning = ReduceByKeyTuning<Exec, T>>
-class ReduceByKey : public detail::RunsPass<Exec, T, Op, detail::ValuesOfArray<T>, Tuning> {
+template <ExecutionSpace Exec, class T, class Op = collective::Sum<T>, class Key = std::int32_t,
+          class Tuning = ReduceByKeyTuning<Exec, T, Key>>
+class ReduceByKey : public detail::RunsPass<Exec, Key, T, Op, detail::ValuesOfArray<T>, Tuning> {
  public:
   /// \param n elements of each array; throws Skip above 2^31 - 1
   /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
@@ -431,7 +435,7 @@ class ReduceByKey : public detail::RunsPass<Exec, T, Op, detail::ValuesOfArray<T
   /// Enqueues. All arrays [n] must be contiguous; `unique_keys` and `results` must not overlap the others. As many of
   /// their elements are written as there are runs; `count` gets this number. Throws std::invalid_argument for other
   /// Views.
-  template <Readable<Exec, std::int32_t, 1> Keys, Readable<Exec, T, 1> Values, Writable<Exec, std::int32_t, 1> Unique,
+  template <Readable<Exec, Key, 1> Keys, Readable<Exec, T, 1> Values, Writable<Exec, Key, 1> Unique,
             Writable<Exec, T, 1> Results, Writable<Exec, std::int64_t, 0> Count>
   void operator()(Exec const& exec, Keys const& keys, Values const& values, Unique const& unique_keys,
                   Results const& results, Count const& count) {
@@ -444,8 +448,8 @@ class ReduceByKey : public detail::RunsPass<Exec, T, Op, detail::ValuesOfArray<T
 };
 
 /// The length of each run of equal neighbouring keys, or only its key. Otherwise as ReduceByKey; the result is exact.
-template <ExecutionSpace Exec, class Tuning = ReduceByKeyTuning<Exec, std::int32_t>>
-class RunLengths : public detail::RunsPass<Exec, std::int32_t, collective::Sum<std::int32_t>,
+template <ExecutionSpace Exec, class Key = std::int32_t, class Tuning = ReduceByKeyTuning<Exec, std::int32_t, Key>>
+class RunLengths : public detail::RunsPass<Exec, Key, std::int32_t, collective::Sum<std::int32_t>,
                                            detail::OneEach<std::int32_t>, Tuning> {
  public:
   explicit RunLengths(Exec const& exec, std::size_t n, std::int64_t team = 0,
@@ -453,8 +457,8 @@ class RunLengths : public detail::RunsPass<Exec, std::int32_t, collective::Sum<s
       : RunLengths::RunsPass(exec, n, {}, team, label) {}
 
   /// Enqueues. `keys`, `unique_keys` and `lengths` [n] must be contiguous and must not overlap.
-  template <Readable<Exec, std::int32_t, 1> Keys, Writable<Exec, std::int32_t, 1> Unique,
-            Writable<Exec, std::int32_t, 1> Lengths, Writable<Exec, std::int64_t, 0> Count>
+  template <Readable<Exec, Key, 1> Keys, Writable<Exec, Key, 1> Unique, Writable<Exec, std::int32_t, 1> Lengths,
+            Writable<Exec, std::int64_t, 0> Count>
   void operator()(Exec const& exec, Keys const& keys, Unique const& unique_keys, Lengths const& lengths,
                   Count const& count) {
     require_apart(unique_keys, keys, lengths);
@@ -464,8 +468,7 @@ class RunLengths : public detail::RunsPass<Exec, std::int32_t, collective::Sum<s
   }
 
   /// Enqueues. Writes only the keys.
-  template <Readable<Exec, std::int32_t, 1> Keys, Writable<Exec, std::int32_t, 1> Unique,
-            Writable<Exec, std::int64_t, 0> Count>
+  template <Readable<Exec, Key, 1> Keys, Writable<Exec, Key, 1> Unique, Writable<Exec, std::int64_t, 0> Count>
   void operator()(Exec const& exec, Keys const& keys, Unique const& unique_keys, Count const& count) {
     require_apart(unique_keys, keys);
     std::size_t const n = this->size();
@@ -475,8 +478,9 @@ class RunLengths : public detail::RunsPass<Exec, std::int32_t, collective::Sum<s
 
 /// The fold of each element's run up to the element, itself included: a scan that restarts at each run. Otherwise as
 /// ReduceByKey.
-template <ExecutionSpace Exec, class T, class Op = collective::Sum<T>, class Tuning = ReduceByKeyTuning<Exec, T>>
-class ScanByKey : public detail::RunsPass<Exec, T, Op, detail::ValuesOfArray<T>, Tuning, true> {
+template <ExecutionSpace Exec, class T, class Op = collective::Sum<T>, class Key = std::int32_t,
+          class Tuning = ReduceByKeyTuning<Exec, T, Key>>
+class ScanByKey : public detail::RunsPass<Exec, Key, T, Op, detail::ValuesOfArray<T>, Tuning, true> {
  public:
   explicit ScanByKey(Exec const& exec, std::size_t n, Op const& op = {}, std::int64_t team = 0,
                      std::string const& label = "tessera::scan_by_key")
@@ -484,7 +488,7 @@ class ScanByKey : public detail::RunsPass<Exec, T, Op, detail::ValuesOfArray<T>,
 
   /// Enqueues. All arrays [n] must be contiguous; `out` must not overlap the others. Throws std::invalid_argument for
   /// other Views.
-  template <Readable<Exec, std::int32_t, 1> Keys, Readable<Exec, T, 1> Values, Writable<Exec, T, 1> Out>
+  template <Readable<Exec, Key, 1> Keys, Readable<Exec, T, 1> Values, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, Keys const& keys, Values const& values, Out const& out) {
     require_apart(out, keys, values);
     std::size_t const n = this->size();
@@ -498,7 +502,8 @@ template <ExecutionSpace Exec, class Keys, class Values, class Unique, class Res
           class Op = collective::Sum<typename Values::non_const_value_type>>
 void reduce_by_key(Exec const& exec, Keys const& keys, Values const& values, Unique const& unique_keys,
                    Results const& results, Count const& count, Op const& op = {}) {
-  ReduceByKey<Exec, typename Values::non_const_value_type, Op> kernel(exec, keys.extent(0), op);
+  ReduceByKey<Exec, typename Values::non_const_value_type, Op, typename Keys::non_const_value_type> kernel(
+      exec, keys.extent(0), op);
   kernel(exec, keys, values, unique_keys, results, count);
   exec.fence("tessera: reduce_by_key");  // the kernel's memory is freed at the end of this call
 }
@@ -508,7 +513,7 @@ void reduce_by_key(Exec const& exec, Keys const& keys, Values const& values, Uni
 template <ExecutionSpace Exec, class Keys, class Unique, class Lengths, class Count>
 void run_lengths(Exec const& exec, Keys const& keys, Unique const& unique_keys, Lengths const& lengths,
                  Count const& count) {
-  RunLengths<Exec> kernel(exec, keys.extent(0));
+  RunLengths<Exec, typename Keys::non_const_value_type> kernel(exec, keys.extent(0));
   kernel(exec, keys, unique_keys, lengths, count);
   exec.fence("tessera: run_lengths");
 }
@@ -516,7 +521,7 @@ void run_lengths(Exec const& exec, Keys const& keys, Unique const& unique_keys, 
 /// unique_keys[j] = key of run j of equal neighbouring keys, count the number of runs. Otherwise as reduce_by_key.
 template <ExecutionSpace Exec, class Keys, class Unique, class Count>
 void unique(Exec const& exec, Keys const& keys, Unique const& unique_keys, Count const& count) {
-  RunLengths<Exec> kernel(exec, keys.extent(0));
+  RunLengths<Exec, typename Keys::non_const_value_type> kernel(exec, keys.extent(0));
   kernel(exec, keys, unique_keys, count);
   exec.fence("tessera: unique");
 }
@@ -528,7 +533,8 @@ void unique(Exec const& exec, Keys const& keys, Unique const& unique_keys, Count
 template <ExecutionSpace Exec, class Keys, class Values, class Out,
           class Op = collective::Sum<typename Values::non_const_value_type>>
 void scan_by_key(Exec const& exec, Keys const& keys, Values const& values, Out const& out, Op const& op = {}) {
-  ScanByKey<Exec, typename Values::non_const_value_type, Op> kernel(exec, keys.extent(0), op);
+  ScanByKey<Exec, typename Values::non_const_value_type, Op, typename Keys::non_const_value_type> kernel(
+      exec, keys.extent(0), op);
   kernel(exec, keys, values, out);
   exec.fence("tessera: scan_by_key");
 }
