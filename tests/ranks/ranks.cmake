@@ -1,5 +1,5 @@
-# On 1, 2, 3, 4 and 7 ranks the layer and its rows; on 2, 7, 16 and 64 the program as a user starts it. programs.sh
-# prints which mini-apps the tests here start.
+# On 1, 2, 3, 4 and 7 ranks the layer and its rows, on 5 and 6 some of them; on 2, 7, 16 and 64 the program as a user
+# starts it. programs.sh prints which mini-apps the tests here start.
 
 # Root, and more ranks than processors, are what Open MPI wants to be told of.
 execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE version ERROR_VARIABLE version)
@@ -25,6 +25,17 @@ foreach(ranks 1 2 3 4 7)
     set_property(TEST ranks_tests_on_${ranks} APPEND PROPERTY ENVIRONMENT TESSERA_TEST_FIRST_DTYPE=1)
   endif()
 endforeach()
+
+# The rows whose elements change their rank by their order, if these are in the build.
+get_property(sorts GLOBAL PROPERTY TESSERA_RANKS_sort)
+get_property(reduces GLOBAL PROPERTY TESSERA_RANKS_reduce_by_key)
+if(sorts OR reduces)
+  foreach(ranks 5 6)
+    tessera_add_ranks_test(order ${ranks} COMMAND $<TARGET_FILE:ranks_tests> --gtest_fail_if_no_test_selected
+      --gtest_filter=RowsOnRanks.Sort*:RowsOnRanks.ReduceByKey*)
+    set_property(TEST order_on_${ranks} APPEND PROPERTY ENVIRONMENT TESSERA_TEST_FIRST_DTYPE=1)
+  endforeach()
+endif()
 
 # No row is weak.
 foreach(ranks 2 7)
