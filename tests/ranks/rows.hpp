@@ -125,8 +125,10 @@ class Moved {
 /// Elements of the cases whose traffic is compared with the model.
 inline constexpr std::size_t traffic_size = 10007;
 
-/// Returns whether that is what the model of a study counts for a launch of the row on `traffic_size` elements.
-[[nodiscard]] bool is_traffic_of_model(App const& app, Row const& row, Sent const& sent, ParameterMap const& given);
+/// Returns how that differs from what the model of a study counts for a launch of the row on `traffic_size` elements;
+/// empty if it does not.
+[[nodiscard]] std::string traffic_beside_model(App const& app, Row const& row, Sent const& sent,
+                                               ParameterMap const& given);
 
 /// Expects the row on ranks to send in a launch what the model of a study counts, with default parameters.
 void expect_traffic_of_model(App const& app);
