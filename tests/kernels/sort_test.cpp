@@ -231,6 +231,56 @@ TEST(Sort, AsShipped) {
   expect_sorted_as_shipped<double, std::uint32_t>();
 }
 
+// 2^10 keys, with or without values, are one launch; so are the most that one team takes, and no more.
+int launches = 0;
+void count_launch(char const*, std::uint32_t, std::uint64_t*) { ++launches; }
+
+template <class Exec, class Key, class Value, template <class, class, class, class> class Sort>
+[[nodiscard]] int launches_of(std::size_t n) {
+  namespace tools = Kokkos::Tools::Experimental;
+  using Memory = typename Exec::memory_space;
+  Exec const exec;
+  Kokkos::View<Key*, Memory> const keys("keys", n);
+  Kokkos::View<Key*, Memory> const out("out", n);
+  constexpr bool has_values = !std::is_same_v<Value, kernels::NoValue>;
+  using Values = Kokkos::View<std::conditional_t<has_values, Value, char>*, Memory>;
+  Values const values("values", n);
+  Values const sorted_values("sorted values", n);
+  Sort<Exec, Key, Value, kernels::SortTuning<Exec, Key, Value>> sort(exec, n, SortOrder{});
+  auto const before = tools::get_callbacks();
+  launches = 0;
+  tools::set_begin_parallel_for_callback(count_launch);
+  tools::set_begin_parallel_reduce_callback(count_launch);
+  tools::set_begin_parallel_scan_callback(count_launch);
+  if constexpr (has_values) {
+    sort(exec, keys, values, out, sorted_values);
+  } else {
+    sort(exec, keys, out);
+  }
+  exec.fence();
+  tools::set_callbacks(before);
+  return launches;
+}
+
+template <class Key, class Value>
+void expect_one_launch_of_few() {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    using Tuning = kernels::SortTuning<Exec, Key, Value>;
+    constexpr auto most = static_cast<std::size_t>(kernels::detail::SmallSortKernel<Exec, Key, Value, Tuning>::most());
+    static_assert(most >= 1024);
+    for (std::size_t const n : {std::size_t{1}, std::size_t{1024}, most}) {
+      EXPECT_EQ((launches_of<Exec, Key, Value, Onesweep>(n)), 1) << space_name<Exec>() << ", n = " << n;
+      EXPECT_EQ((launches_of<Exec, Key, Value, Radix>(n)), 1) << space_name<Exec>() << ", n = " << n;
+    }
+    EXPECT_GT((launches_of<Exec, Key, Value, Onesweep>(most + 1)), 1) << space_name<Exec>();
+    EXPECT_GT((launches_of<Exec, Key, Value, Radix>(most + 1)), 1) << space_name<Exec>();
+  });
+}
+TEST(Sort, OneLaunchOfFewKeys) {
+  expect_one_launch_of_few<std::uint32_t, kernels::NoValue>();
+  expect_one_launch_of_few<double, std::int64_t>();
+}
+
 TEST(Sort, SomeBits) {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
     for (bool const descending : {false, true}) {
