@@ -11,6 +11,11 @@
 
 #include <tessera/table/make_app.hpp>
 
+// libstdc++ sorts on one processor if it did not see TBB's headers when it was included first.
+#if defined(__GLIBCXX__) && !defined(_PSTL_PAR_BACKEND_TBB)
+#error "std::execution::par does not use TBB"
+#endif
+
 namespace tessera::compare {
 namespace {
 
