@@ -17,10 +17,12 @@
 #include "adversarial_league.hpp"
 
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/detail/launch/chunks.hpp>
+#include <tessera/kernels/detail/launch/large_scratch.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/detail/scan/scan_elements.hpp>
 #include <tessera/kernels/held_column_softmax.hpp>
@@ -558,6 +560,62 @@ TEST(TeamShape, TilesFitIntoScratch) {
     EXPECT_EQ(kernels::scratch_tile<Exec>(7, 4, 0), 7);
     EXPECT_THROW((void)kernels::scratch_tile<Exec>(static_cast<std::int64_t>(most), 4, 0), Skip);
     EXPECT_THROW((void)kernels::scratch_tile<Exec>(std::int64_t{1} << 62, 8, 0), Skip);
+  });
+}
+
+// Each thread writes its part of the scratch, up to the last byte, and reads the part of another thread.
+template <ExecutionSpace Exec>
+struct FillsScratch {
+  using Bounds = kernels::TeamBounds<Exec, 256, 2>;
+  using Policy = Kokkos::TeamPolicy<Exec, Bounds>;
+  using Member = typename Policy::member_type;
+  using Words = ScratchView<int*, Exec>;
+  static constexpr int vector_length = 1;
+  int words;
+  Kokkos::View<int*, typename Exec::memory_space> wrong;
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Words const scratch(team.team_scratch(0), words);
+    for (int i = team.team_rank(); i < words; i += team.team_size()) scratch(i) = team.league_rank() + i;
+    team.team_barrier();
+    int found = scratch.data() == nullptr || team.league_size() != wrong.extent_int(0) ? 1 : 0;
+    for (int i = team.team_rank(); i < words; i += team.team_size()) {
+      int const other = words - 1 - i;
+      if (scratch(other) != team.league_rank() + other) ++found;
+    }
+    if (found != 0) Kokkos::atomic_add(&wrong(team.league_rank()), found);
+    leave_scratch(team);
+  }
+};
+
+TEST(LargeScratch, ReachesEveryTeam) {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    using Kernel = FillsScratch<Exec>;
+    using Launch = kernels::LargeScratchLaunch<Exec, Kernel>;
+    Exec const exec = Kokkos::Experimental::partition_space(Exec(), 1)[0];
+    int const threads = is_gpu<Exec> ? 256 : 1;
+    // The launches of one kernel have different sizes. A team may have no more than 64 KB on CUDA, 32 KB elsewhere.
+    int const fits = std::string(space_name<Exec>()) == "cuda" ? 14000 : 7000;
+    std::vector<Launch> launches;
+    std::vector<int> sizes;
+    for (int const words : {5000, 100, 7000, 14000, 28000, 56000}) {
+      try {
+        launches.emplace_back(exec, threads, Kernel::Words::shmem_size(static_cast<std::size_t>(words)));
+        sizes.push_back(words);
+      } catch (Skip const& skip) {
+        EXPECT_GT(words, fits) << words << " words: " << skip.what();
+      }
+    }
+    for (int const league : {0, 1, 700}) {
+      Kokkos::View<int*, typename Exec::memory_space> const wrong("wrong", static_cast<std::size_t>(league));
+      for (std::size_t i = 0; i < launches.size(); ++i) {
+        launches[i]("tessera::tests::large_scratch", exec, league, Kernel{sizes[i], wrong});
+      }
+      exec.fence();
+      auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), wrong);
+      for (int team = 0; team < league; ++team) EXPECT_EQ(found(static_cast<std::size_t>(team)), 0) << team;
+    }
+    EXPECT_THROW(Launch(exec, threads, std::size_t{1} << 30), Skip);
   });
 }
 

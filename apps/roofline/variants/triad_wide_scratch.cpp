@@ -1,6 +1,6 @@
 /// \file
 /// triad_scratch by a launch of CUDA's own, which grants a team up to 227 KB of scratch; Kokkos grants less than 48
-/// KiB. CUDA from compute capability 9.0; elsewhere the row is skipped.
+/// KiB. CUDA only; elsewhere the row is skipped.
 
 #include "../problem.hpp"
 

@@ -1,7 +1,8 @@
 #pragma once
 /// \file
-/// Launches a kernel on clusters of teams (collective/team/cluster.hpp) with up to 227 KB of scratch per team. CUDA
-/// only, compute capability 9.0 or higher. Kokkos has no clusters, and grants a team 48 KB on CUDA.
+/// Launches a kernel on clusters of teams (collective/team/cluster.hpp), or on single teams, with up to 227 KB of
+/// scratch per team. CUDA only; clusters need compute capability 9.0. Kokkos has no clusters, and grants a team 48 KB.
+/// A kernel that Kokkos can launch on other spaces has LargeScratchLaunch (large_scratch.hpp).
 ///
 /// The kernel is the functor of a TeamPolicy: it takes its team as a template argument, and the team that it gets is a
 /// Kokkos team with the functions of a cluster. So team_scratch(), TeamVectorRange, single and the collectives work as
@@ -19,6 +20,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -32,7 +34,7 @@ namespace tessera::kernels {
 
 /// The teams of a launch on clusters.
 struct ClusterShape {
-  int size;                   ///< teams per cluster; 8 on every device with clusters, up to 16 on some
+  int size;                   ///< teams per cluster; 8 on every device with clusters, up to 16 on some; 1: no clusters
   int threads;                ///< per team
   int lanes;                  ///< vector lanes per thread
   std::size_t scratch_bytes;  ///< per team: the sum of shmem_size() of the kernel's Views
@@ -40,7 +42,8 @@ struct ClusterShape {
 
 /// A kernel's launches on clusters. This is the one for spaces without clusters: its constructor throws Skip.
 /// \tparam most_lanes lanes that a team may have; 512 leave each of them 128 registers
-template <ExecutionSpace Exec, class Kernel, int most_lanes = 512>
+/// \tparam teams_together teams that should share a multiprocessor's registers; 0: the compiler chooses
+template <ExecutionSpace Exec, class Kernel, int most_lanes = 512, int teams_together = 0>
 class ClusterLaunch {
  public:
   ClusterLaunch(Exec const&, ClusterShape const&) {
@@ -116,8 +119,9 @@ class ClusterTeam : public Kokkos::TeamPolicy<Kokkos::Cuda>::member_type {
 namespace detail {
 
 /// The entry of a launch on clusters.
-template <class Kernel, int most_lanes>
-__global__ __launch_bounds__(most_lanes) void run_in_cluster(Kernel const kernel, std::size_t scratch_bytes) {
+template <class Kernel, int most_lanes, int teams_together>
+__global__ __launch_bounds__(most_lanes, teams_together)  //
+    void run_in_cluster(Kernel const kernel, std::size_t scratch_bytes) {
   extern __shared__ __align__(128) char memory_of_team[];
   kernel(ClusterTeam(memory_of_team, scratch_bytes));
 }
@@ -125,9 +129,9 @@ __global__ __launch_bounds__(most_lanes) void run_in_cluster(Kernel const kernel
 }  // namespace detail
 
 /// The constructor checks that the device can run the shape, and throws Skip if it cannot. A call only enqueues.
-template <class Kernel, int most_lanes>
-class ClusterLaunch<Kokkos::Cuda, Kernel, most_lanes> {
-  static_assert(sizeof(Kernel) <= 4000, "Tessera: a kernel on clusters is an argument of its launch, at most 4 KB");
+template <class Kernel, int most_lanes, int teams_together>
+class ClusterLaunch<Kokkos::Cuda, Kernel, most_lanes, teams_together> {
+  static_assert(sizeof(Kernel) <= 4000, "Tessera: a kernel is an argument of its launch, at most 4 KB");
 
  public:
   ClusterLaunch(Kokkos::Cuda const& exec, ClusterShape const& shape) : shape_(shape) {
@@ -135,33 +139,44 @@ class ClusterLaunch<Kokkos::Cuda, Kernel, most_lanes> {
     check_cuda(cudaSetDevice(device), "cudaSetDevice");
     cudaFuncAttributes code{};
     check_cuda(cudaFuncGetAttributes(&code, entry), "cudaFuncGetAttributes");
-    int launches_clusters = 0;
-    check_cuda(cudaDeviceGetAttribute(&launches_clusters, cudaDevAttrClusterLaunch, device), "cudaDeviceGetAttribute");
     // Code for older devices has no instructions for clusters, even if it runs on a newer one.
-    if (launches_clusters == 0 || code.ptxVersion < 90) {
+    if (shape.size > 1 && (attribute(cudaDevAttrClusterLaunch, device) == 0 || code.ptxVersion < 90)) {
       throw Skip("no clusters of teams (CUDA has them from compute capability 9.0, in a build for 9.0 or higher)");
     }
     if (shape.threads * shape.lanes > most_lanes) {
-      throw Skip("a team of " + std::to_string(shape.threads) + " threads (a cluster's team has at most " +
+      throw Skip("a team of " + std::to_string(shape.threads) + " threads (it has at most " +
                  std::to_string(most_lanes / shape.lanes) + " here)");
     }
-    int most = 0;
-    check_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-               "cudaDeviceGetAttribute");
+    int const most = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     std::size_t const bytes = bytes_per_team();
     if (bytes > static_cast<std::size_t>(most) - code.sharedSizeBytes) {
-      throw Skip("a team's scratch of " + std::to_string(bytes) + " bytes (a cluster's team has at most " +
-                 std::to_string(most) + ")");
+      throw Skip("a team's scratch of " + std::to_string(bytes) + " bytes (there are " + std::to_string(most) + ")");
     }
     // The limits of a function, for all of its launches: other objects may need more than this one.
     check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     most - static_cast<int>(code.sharedSizeBytes)),
                "cudaFuncSetAttribute");
-    check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "cudaFuncSetAttribute");
-    cudaLaunchAttribute attribute;
-    cudaLaunchConfig_t const launch = configured(exec, 1, attribute);
+    if (teams_together > 0) {
+      // The part of the first-level cache that becomes scratch, in percent: as much as the teams need.
+      auto const whole = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+      auto const reserved = static_cast<std::size_t>(attribute(cudaDevAttrReservedSharedMemoryPerBlock, device));
+      std::size_t const percent = (100 * teams_together * (bytes + reserved) + whole - 1) / whole;
+      check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                      static_cast<int>(std::min<std::size_t>(percent, 100))),
+                 "cudaFuncSetAttribute");
+    }
     int resident = 0;
-    cudaError_t const error = cudaOccupancyMaxActiveClusters(&resident, entry, &launch);
+    cudaError_t error = cudaSuccess;
+    if (shape.size > 1) {
+      check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+                 "cudaFuncSetAttribute");
+      cudaLaunchAttribute cluster;
+      cudaLaunchConfig_t const launch = configured(exec, 1, cluster);
+      error = cudaOccupancyMaxActiveClusters(&resident, entry, &launch);
+    } else {
+      error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, entry, shape.threads * shape.lanes, bytes);
+      resident *= attribute(cudaDevAttrMultiProcessorCount, device);
+    }
     if (error != cudaSuccess || resident < 1) {
       (void)cudaGetLastError();  // otherwise the next kernel would report it
       throw Skip("clusters of " + std::to_string(shape.size) + " teams of " + std::to_string(bytes) +
@@ -177,8 +192,8 @@ class ClusterLaunch<Kokkos::Cuda, Kernel, most_lanes> {
   void operator()(std::string const& label, Kokkos::Cuda const& exec, int clusters, Kernel const& kernel) const {
     if (clusters == 0) return;
     check_cuda(cudaSetDevice(exec.cuda_device()), "cudaSetDevice");
-    cudaLaunchAttribute attribute;
-    cudaLaunchConfig_t const launch = configured(exec, clusters, attribute);
+    cudaLaunchAttribute cluster;
+    cudaLaunchConfig_t const launch = configured(exec, clusters, cluster);
     bool const heard = Kokkos::Tools::profileLibraryLoaded();
     std::uint64_t id = 0;
     if (heard) Kokkos::Tools::beginParallelFor(label, Kokkos::Tools::Experimental::device_id(exec), &id);
@@ -187,25 +202,30 @@ class ClusterLaunch<Kokkos::Cuda, Kernel, most_lanes> {
   }
 
  private:
-  static constexpr auto entry = &detail::run_in_cluster<Kernel, most_lanes>;
+  static constexpr auto entry = &detail::run_in_cluster<Kernel, most_lanes, teams_together>;
 
+  [[nodiscard]] static int attribute(cudaDeviceAttr which, int device) {
+    int value = 0;
+    check_cuda(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+    return value;
+  }
   [[nodiscard]] std::size_t bytes_per_team() const {
     return ClusterTeam::bytes_of_kokkos(shape_.threads) + shape_.scratch_bytes;
   }
   [[nodiscard]] cudaLaunchConfig_t configured(Kokkos::Cuda const& exec, int clusters,
-                                              cudaLaunchAttribute& attribute) const {
+                                              cudaLaunchAttribute& cluster) const {
     auto const size = static_cast<unsigned>(shape_.size);
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = size;
-    attribute.val.clusterDim.y = 1;
-    attribute.val.clusterDim.z = 1;
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = size;
+    cluster.val.clusterDim.y = 1;
+    cluster.val.clusterDim.z = 1;
     cudaLaunchConfig_t launch{};
     launch.gridDim = dim3(static_cast<unsigned>(clusters) * size);
     launch.blockDim = dim3(static_cast<unsigned>(shape_.lanes), static_cast<unsigned>(shape_.threads));
     launch.dynamicSmemBytes = bytes_per_team();
     launch.stream = exec.cuda_stream();
-    launch.attrs = &attribute;
-    launch.numAttrs = 1;
+    launch.attrs = &cluster;
+    launch.numAttrs = size > 1 ? 1 : 0;
     return launch;
   }
 
