@@ -177,6 +177,9 @@ struct AsOnGpu : kernels::WarpBinTuning<Exec, T, Value> {
   using CountBounds = Kokkos::LaunchBounds<>;
   static constexpr int rows = 3;
   static constexpr int small_rows = 2;
+  static constexpr int count_copies = is_gpu<Exec>    ? kernels::WarpBinTuning<Exec, T, Value>::count_copies
+                                      : sizeof(T) > 4 ? 1
+                                                      : 3;  // in 32 KB
   static constexpr std::size_t launch_tiles = 5;
 };
 
@@ -430,9 +433,10 @@ TEST(Split, RefusesWrongBins) {
 
 // ---- The kernels, with teams in every order of their threads, one after another in one scratch between guard pages.
 
-template <int team_threads>
+template <int team_threads, bool apart = true>
 struct FourLanes : kernels::WarpBinTuning<AdversarialSpace, std::uint32_t, std::uint32_t> {
   static constexpr int threads = team_threads;
+  static constexpr bool values_apart = apart;
   static constexpr int lanes = 4;
   static constexpr int rows = 3;
   static constexpr int small_rows = 3;
@@ -442,12 +446,21 @@ struct FourLanes : kernels::WarpBinTuning<AdversarialSpace, std::uint32_t, std::
   using CountBounds = Kokkos::LaunchBounds<>;
 };
 
-template <bool has_values, int threads>
+// The teams and tiles of a GPU whose teams get large scratch.
+template <class Key, class Value>
+struct LargeTiles : kernels::WarpBinTuning<AdversarialSpace, Key, Value> {
+  static_assert(kernels::has_large_scratch<AdversarialSpace>);
+  static constexpr int threads = 12;
+  using Bounds = Kokkos::LaunchBounds<>;
+  using CountBounds = Kokkos::LaunchBounds<>;
+};
+
+template <class Key, class Value, class Tuning>
 class WorstSortOrders {
+  static constexpr bool has_values = kernels::value_bytes<Value> > 0;
+  static constexpr int threads = Tuning::threads;
+
  public:
-  using Key = std::uint32_t;
-  using Value = std::conditional_t<has_values, std::uint32_t, kernels::NoValue>;
-  using Tuning = FourLanes<threads>;
   using Digit = collective::KeyOrder<Key>;
   using Arrays = kernels::detail::MovedArrays<Key, Value>;
 
@@ -477,7 +490,8 @@ class WorstSortOrders {
     std::vector<std::int64_t> totals(2 * 256);
     std::vector<std::int64_t> begins(2 * 2 * 256);
     std::uint32_t finished = 0;
-    kernels::Chunks const chunks = kernels::split(n_, static_cast<std::size_t>(threads) * 8, 3);
+    kernels::Chunks const chunks =
+        kernels::split(n_, static_cast<std::size_t>(threads) * Tuning::lanes * Tuning::count_rows, 3);
     for (Order const order : all_orders) {
       Count const count{digits.codes(), keys_.data(), 2, totals.data(), &finished, begins.data(), nullptr, 0, chunks};
       run(order, Count::scratch_bytes(2), chunks.count, count);
@@ -517,7 +531,9 @@ class WorstSortOrders {
   }
 
  private:
-  [[nodiscard]] static constexpr std::size_t tile() { return threads * std::size_t{12}; }
+  [[nodiscard]] static constexpr std::size_t tile() {
+    return static_cast<std::size_t>(kernels::detail::items_of_tile<Key, Tuning>());
+  }
 
   template <class Kernel>
   void run(Order order, std::size_t bytes, int league, Kernel const& kernel) {
@@ -542,7 +558,7 @@ class WorstSortOrders {
     for (std::size_t i = 0; i < n_; ++i) {
       ASSERT_EQ(out[i], keys_[places[i]]) << n_ << ", " << threads << " threads, " << name_of(order) << ", at " << i;
       if constexpr (has_values) {
-        ASSERT_EQ(values[i], places[i]);
+        ASSERT_EQ(values[i], static_cast<Value>(places[i]));
       }
     }
     EXPECT_TRUE(out_.untouched());
@@ -560,19 +576,22 @@ class WorstSortOrders {
   std::vector<Key> keys_;
   std::vector<Value> indices_;
   GuardedArray<Key> out_;
-  GuardedArray<std::uint32_t> values_;
+  GuardedArray<std::conditional_t<has_values, Value, std::uint32_t>> values_;
 };
 
-template <bool has_values, int threads>
+template <bool has_values, int threads, bool apart = true>
 void expect_sorted_in_any_order() {
+  using Key = std::uint32_t;
+  using Value = std::conditional_t<has_values, std::uint32_t, kernels::NoValue>;
+  using Sort = WorstSortOrders<Key, Value, FourLanes<threads, apart>>;
   std::size_t const tile = threads * std::size_t{12};
   for (Keys const kind : {Keys::random, Keys::few, Keys::equal}) {
     for (std::size_t const n : {std::size_t{0}, std::size_t{1}, tile - 1, tile}) {
-      WorstSortOrders<has_values, threads>(n, kind).small();
+      Sort(n, kind).small();
     }
     for (std::size_t const n : {std::size_t{1}, tile - 1, tile, tile + 1, 7 * tile + 5}) {
-      WorstSortOrders<has_values, threads>(n, kind).look_back();
-      WorstSortOrders<has_values, threads>(n, kind).chunks();
+      Sort(n, kind).look_back();
+      Sort(n, kind).chunks();
     }
   }
 }
@@ -583,6 +602,24 @@ TEST(SortKernels, InOneScratchInAnyOrder) {
   expect_sorted_in_any_order<true, 1>();
   expect_sorted_in_any_order<true, 2>();
   expect_sorted_in_any_order<true, 5>();
+  expect_sorted_in_any_order<true, 1, false>();
+  expect_sorted_in_any_order<true, 3, false>();
+}
+template <class Key, class Value>
+void expect_large_tiles_sorted() {
+  using Sort = WorstSortOrders<Key, Value, LargeTiles<Key, Value>>;
+  Sort(3000, Keys::random).small();
+  Sort(13000, Keys::random).look_back();
+  Sort(13000, Keys::few).look_back();
+  Sort(13000, Keys::random).chunks();
+}
+TEST(SortKernels, LargeTilesInOneScratchInAnyOrder) {
+  expect_large_tiles_sorted<std::uint32_t, kernels::NoValue>();
+  expect_large_tiles_sorted<std::uint64_t, kernels::NoValue>();
+  expect_large_tiles_sorted<std::uint32_t, std::uint32_t>();
+  expect_large_tiles_sorted<std::uint64_t, std::uint32_t>();
+  expect_large_tiles_sorted<std::uint32_t, std::uint64_t>();
+  expect_large_tiles_sorted<std::uint64_t, std::uint64_t>();
 }
 
 }  // namespace

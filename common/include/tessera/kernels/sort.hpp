@@ -41,6 +41,7 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/chunks.hpp>
+#include <tessera/kernels/detail/launch/large_scratch.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/detail/sort/bin_tuning.hpp>
@@ -104,7 +105,8 @@ struct DigitsOfKeys {
 /// One team sorts the whole array. On a host one thread does, with a copy of the arrays.
 template <ExecutionSpace Exec, class Key, class Value, class Tuning>
 struct SmallSortKernel {
-  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
+  using Bounds = typename Tuning::Bounds;
+  using Policy = Kokkos::TeamPolicy<Exec, Bounds>;
   using Member = typename Policy::member_type;
   using BinOf = collective::KeyOrder<Key>;
   using Tile = BinTile<Exec, Key, Value, BinOf, Tuning, Tuning::small_rows>;
@@ -141,6 +143,7 @@ struct SmallSortKernel {
       for (int digit = 0; digit < digits.count(); ++digit) {
         tile.rank_items(team, digits.bin_of(digit), [](int, std::uint32_t) {});
         tile.exchange(team);
+        tile.exchange_values();
         team.team_barrier();
         tile.take_back(team);
       }
@@ -193,7 +196,8 @@ class ChunkedPasses {
         // On a host, a chunk need not be whole tiles.
         chunks_(chunks_of(exec, n, Tuning::warps ? tile : 1, threads * Scatter::vector_length)),
         counts_(unset(label + "::counts"), static_cast<std::size_t>(bin_count) * chunks_.count),
-        scan_(exec, counts_.extent(0), {.exclusive = true}, 0, 0, label) {}
+        scan_(exec, counts_.extent(0), {.exclusive = true}, 0, 0, label),
+        scatter_(exec, threads, Scatter::scratch_bytes()) {}
 
   void begin(Exec const&, Key const*) {}
 
@@ -205,10 +209,7 @@ class ChunkedPasses {
                                       Count::scratch_bytes()),
                          Count{{bin_of}, arrays.from, counts_.data(), chunks_});
     scan_(exec, counts_, counts_);
-    Kokkos::parallel_for(label_ + "::scatter",
-                         with_scratch(typename Scatter::Policy(exec, chunks_.count, threads, Scatter::vector_length),
-                                      Scatter::scratch_bytes()),
-                         Scatter{arrays, bin_of, counts_.data(), chunks_, tile});
+    scatter_(label_ + "::scatter", exec, chunks_.count, Scatter{arrays, bin_of, counts_.data(), chunks_, tile});
   }
 
   [[nodiscard]] std::string note() const { return std::to_string(chunks_.count) + " chunks"; }
@@ -218,6 +219,7 @@ class ChunkedPasses {
   Chunks chunks_;
   Kokkos::View<std::int64_t*, typename Exec::memory_space> counts_;
   LookBackScan<Exec, std::int64_t> scan_;
+  LargeScratchLaunch<Exec, Scatter> scatter_;
 };
 
 /// One launch that counts all digits, and passes with look-back.
@@ -266,6 +268,7 @@ class DigitSort {
         n_(n),
         digits_(order),
         is_small_(n <= static_cast<std::size_t>(Small::most())),
+        small_(exec, Tuning::threads, Small::scratch_bytes()),
         keys_copy_(unset(label + "::keys"), needs_copy() ? n : 0),
         values_copy_(unset(label + "::values"), needs_copy() && has_values ? n : 0),
         passes_(exec, is_small_ ? 0 : n, digits_, label) {}
@@ -306,11 +309,8 @@ class DigitSort {
   void enqueue(Exec const& exec, Arrays const& arrays) {
     if (n_ == 0) return;
     if (is_small_) {
-      int const threads = Tuning::threads;
-      Kokkos::parallel_for(
-          label_ + "::one_team",
-          with_scratch(typename Small::Policy(exec, 1, threads, Small::vector_length), Small::scratch_bytes()),
-          Small{arrays, keys_copy_.data(), values_copy_.data(), static_cast<int>(n_), digits_});
+      small_(label_ + "::one_team", exec, 1,
+             Small{arrays, keys_copy_.data(), values_copy_.data(), static_cast<int>(n_), digits_});
       return;
     }
     passes_.begin(exec, arrays.from);
@@ -331,6 +331,7 @@ class DigitSort {
   std::size_t n_;
   DigitsOfKeys<Key> digits_;
   bool is_small_;
+  LargeScratchLaunch<Exec, Small> small_;
   Kokkos::View<Key*, typename Exec::memory_space> keys_copy_;
   Kokkos::View<Value*, typename Exec::memory_space> values_copy_;
   Passes passes_;

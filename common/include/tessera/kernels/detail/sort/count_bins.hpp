@@ -63,7 +63,7 @@ KOKKOS_INLINE_FUNCTION void add_to_counter(std::uint64_t* counter, int more) {
   Kokkos::atomic_add(counter, static_cast<std::uint64_t>(more));
 }
 
-/// Counts the digits of in[begin, end) in `counters` [digits][256].
+/// Counts the digits of in[begin, end) in `counters` [digits][256][Tuning::count_copies]: a bin's count is their sum.
 ///
 /// \tparam Codes `code(T)` returns an item's code; `of(code, d)` digit d of the code, below 256: bits of the code, the
 ///         same for all codes
@@ -74,7 +74,9 @@ template <class Tuning, lane::Lanes L, class Member, class T, class Codes, class
 KOKKOS_FUNCTION void count_digits(Member const& team, L const& lanes, T const* in, std::size_t begin, std::size_t end,
                                   Codes const& codes, int digits, Counter* counters) {
   using Code = decltype(codes.code(T{}));
+  constexpr int copies = Tuning::count_copies;
   if constexpr (!Tuning::warps) {
+    static_assert(copies == 1);
     std::size_t const length = (end - begin + team.team_size() - 1) / team.team_size();
     std::size_t const from = Kokkos::min(end, begin + length * team.team_rank());
     std::size_t const to = Kokkos::min(end, from + length);
@@ -120,31 +122,45 @@ KOKKOS_FUNCTION void count_digits(Member const& team, L const& lanes, T const* i
         auto differs = lanes.template fill<bool>(false);
         lanes.each([&](int, Code difference, bool& other) { other = codes.of(difference, d) != 0; }, differences,
                    differs);
-        Counter* const of_digit = counters + d * bin_count;
+        Counter* const of_digit = counters + d * bin_count * copies;
         if (count < part) {
           lanes.each(
               [&](int lane, team::LaneItems<Code, rows> const& of_lane) {
                 TESSERA_UNROLL
                 for (int row = 0; row < rows; ++row) {
-                  if (row * L::width + lane < count) add_to_counter(of_digit + codes.of(of_lane.at[row], d), 1);
+                  if (row * L::width + lane < count) {
+                    add_to_counter(of_digit + codes.of(of_lane.at[row], d) * copies + lane % copies, 1);
+                  }
                 }
               },
               own_codes);
         } else if (lanes.any(differs)) {
           lanes.each(
-              [&](int, team::LaneItems<Code, rows> const& of_lane) {
+              [&](int lane, team::LaneItems<Code, rows> const& of_lane) {
                 TESSERA_UNROLL
-                for (int row = 0; row < rows; ++row) add_to_counter(of_digit + codes.of(of_lane.at[row], d), 1);
+                for (int row = 0; row < rows; ++row) {
+                  add_to_counter(of_digit + codes.of(of_lane.at[row], d) * copies + lane % copies, 1);
+                }
               },
               own_codes);
         } else {
           lanes.each([&](int lane) {
-            if (lane == 0) add_to_counter(of_digit + codes.of(common, d), part);
+            if (lane == 0) add_to_counter(of_digit + codes.of(common, d) * copies, part);
           });
         }
       }
     }
   }
+}
+
+/// Returns the count of a bin: the sum of its counters.
+template <class Tuning, class Counter>
+[[nodiscard]] KOKKOS_FUNCTION std::int64_t count_of_bin(Counter const* counters, int bin) {
+  std::int64_t count = 0;
+  for (int copy = 0; copy < Tuning::count_copies; ++copy) {
+    count += static_cast<std::int64_t>(counters[bin * Tuning::count_copies + copy]);
+  }
+  return count;
 }
 
 /// Counts all digits of all items in one launch. The last team writes the begins of the bins of each digit.
@@ -168,28 +184,28 @@ struct CountAllKernel {
   Chunks chunks;
 
   [[nodiscard]] static std::size_t scratch_bytes(int digits) {
-    return Scratch::shmem_size(digits * bin_count) + Flag::shmem_size(1);
+    return Scratch::shmem_size(digits * bin_count * Tuning::count_copies) + Flag::shmem_size(1);
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Lanes const lanes;
-    Scratch const counters(team.team_scratch(0), digits * bin_count);
+    Scratch const counters(team.team_scratch(0), digits * bin_count * Tuning::count_copies);
     Flag const is_last(team.team_scratch(0), 1);
     int const own = team.team_rank() * Lanes::width;
     int const stride = team.team_size() * Lanes::width;
-    auto const for_each_counter = [&](auto const& body) {
+    auto const for_each = [&](int count, auto const& body) {
       lanes.each([&](int lane) {
-        for (int i = own + lane; i < digits * bin_count; i += stride) body(i);
+        for (int i = own + lane; i < count; i += stride) body(i);
       });
     };
     // The last chunks first: the next launch then finds the first tiles in the cache.
     int const chunk = chunks.count - 1 - team.league_rank();
-    for_each_counter([&](int i) { counters(i) = 0; });
+    for_each(digits * bin_count * Tuning::count_copies, [&](int i) { counters(i) = 0; });
     team.team_barrier();
     count_digits<Tuning>(team, lanes, in, chunks.begin(chunk), chunks.end(chunk), codes, digits, counters.data());
     team.team_barrier();
-    for_each_counter([&](int i) {
-      auto const more = static_cast<std::int64_t>(counters(i));
+    for_each(digits * bin_count, [&](int i) {
+      auto const more = count_of_bin<Tuning>(counters.data(), i);
       if (more != 0) Kokkos::atomic_add(totals + i, more);
     });
     Kokkos::memory_fence();  // a team that sees the number of finished teams must also see their counts
@@ -255,25 +271,25 @@ struct CountChunksKernel {
   std::int64_t* counts;
   Chunks chunks;
 
-  [[nodiscard]] static std::size_t scratch_bytes() { return Scratch::shmem_size(bin_count); }
+  [[nodiscard]] static std::size_t scratch_bytes() { return Scratch::shmem_size(bin_count * Tuning::count_copies); }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Lanes const lanes;
-    Scratch const counters(team.team_scratch(0), bin_count);
+    Scratch const counters(team.team_scratch(0), bin_count * Tuning::count_copies);
     int const own = team.team_rank() * Lanes::width;
     int const stride = team.team_size() * Lanes::width;
     int const chunk = Tuning::warps ? chunks.count - 1 - team.league_rank() : team.league_rank();
-    auto const for_each_counter = [&](auto const& body) {
+    auto const for_each = [&](int count, auto const& body) {
       lanes.each([&](int lane) {
-        for (int bin = own + lane; bin < bin_count; bin += stride) body(bin);
+        for (int i = own + lane; i < count; i += stride) body(i);
       });
     };
-    for_each_counter([&](int bin) { counters(bin) = 0; });
+    for_each(bin_count * Tuning::count_copies, [&](int i) { counters(i) = 0; });
     team.team_barrier();
     count_digits<Tuning>(team, lanes, in, chunks.begin(chunk), chunks.end(chunk), codes, 1, counters.data());
     team.team_barrier();
-    for_each_counter([&](int bin) {
-      counts[static_cast<std::size_t>(bin) * chunks.count + chunk] = static_cast<std::int64_t>(counters(bin));
+    for_each(bin_count, [&](int bin) {
+      counts[static_cast<std::size_t>(bin) * chunks.count + chunk] = count_of_bin<Tuning>(counters.data(), bin);
     });
     leave_scratch(team);
   }

@@ -14,6 +14,7 @@
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/bin_look_back_workspace.hpp>
 #include <tessera/kernels/detail/launch/chunks.hpp>
+#include <tessera/kernels/detail/launch/large_scratch.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/detail/sort/bin_tuning.hpp>
 #include <tessera/kernels/detail/sort/count_bins.hpp>
@@ -45,9 +46,8 @@ class LookBackBins {
         look_back_(label, std::min(launch_, tiles_), bin_count, std::min(n, launch_ * tile)),
         totals_(label + "::totals", digits * bin_count),
         finished_(label + "::finished"),
-        begins_(unset(label + "::begins"), digits * 2 * bin_count) {
-    require_scratch<Exec>(Pass::scratch_bytes());
-  }
+        begins_(unset(label + "::begins"), digits * 2 * bin_count),
+        pass_(exec, threads, Pass::scratch_bytes()) {}
 
   /// Enqueues the launch that counts. `offsets`: null, or the place for the begins of `bins` bins and n.
   void count(Exec const& exec, T const* in, Codes const& codes, std::int64_t* offsets = nullptr, int bins = 0) {
@@ -66,10 +66,9 @@ class LookBackBins {
       // A launch reads its begins in one place and writes those of the next launch to the other.
       std::int64_t const* const of_launch = begins + launch % 2 * bin_count;
       std::int64_t* const of_next = begins + (launch + 1) % 2 * bin_count;
-      typename Pass::Policy policy(exec, league_of(tiles), threads, Pass::vector_length);
-      Kokkos::parallel_for(label_ + "::pass", with_scratch(policy, Pass::scratch_bytes()),
-                           Pass{arrays, bin_of, first * tile, n_, static_cast<std::uint32_t>(tiles), tile, of_launch,
-                                of_next, look_back_.next_launch(exec, tiles)});
+      pass_(label_ + "::pass", exec, league_of(tiles),
+            Pass{arrays, bin_of, first * tile, n_, static_cast<std::uint32_t>(tiles), tile, of_launch, of_next,
+                 look_back_.next_launch(exec, tiles)});
     }
   }
 
@@ -88,6 +87,7 @@ class LookBackBins {
   Kokkos::View<std::int64_t*, typename Exec::memory_space> totals_;
   Kokkos::View<std::uint32_t, typename Exec::memory_space> finished_;
   Kokkos::View<std::int64_t*, typename Exec::memory_space> begins_;
+  LargeScratchLaunch<Exec, Pass> pass_;
 };
 
 }  // namespace tessera::kernels::detail

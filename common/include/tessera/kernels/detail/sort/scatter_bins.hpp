@@ -8,6 +8,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -35,14 +36,15 @@ struct MovedArrays {
 
 /// A team's tile of `rows` rows per thread, for GPUs.
 ///
-/// Scratch: counters while the tile is ranked, then its items, then its values, in the same bytes; the begins of the
-/// bins in the tile; where the items of each bin go.
+/// Scratch: counters while the tile is ranked, then its items, in the same bytes; its values, behind the items or later
+/// in their bytes (Tuning::values_apart); the begins of the bins in the tile; where the items of each bin go.
 template <ExecutionSpace Exec, class T, class Value, class BinOf, class Tuning, int rows = Tuning::rows>
 class BinTile {
  public:
   using Lanes = lane::On<Exec, Tuning::lanes>;
   static constexpr int width = Lanes::width;
   static constexpr bool has_values = value_bytes<Value> > 0;
+  static constexpr bool values_apart = has_values && Tuning::values_apart;
   using Digits = team::DigitScratch<bin_bits>;
   static constexpr int threads = Tuning::threads;
   static constexpr int stride = threads * width;  ///< lanes of the team
@@ -128,26 +130,37 @@ class BinTile {
     if constexpr (has_values) load_striped<rows>(Lanes{}, tile + own_, count_ - own_, values_);
   }
 
-  /// Writes the items, which the team sees in scratch, and the values to where `offsets` says. Two barriers with
-  /// values.
+  /// Writes the values to scratch, in order, if they have scratch of their own. After exchange(), before the same
+  /// barrier of the caller.
+  KOKKOS_FUNCTION void exchange_values() {
+    if constexpr (values_apart) put(values_in_scratch(), values_);
+  }
+
+  /// Writes the items, which the team sees in scratch, and the values to where `offsets` says. Two barriers if the
+  /// values are not in scratch yet.
   template <class Member>
   KOKKOS_FUNCTION void store(Member const& team, BinOf const& bin_of, T* to, [[maybe_unused]] Value* values_to) {
-    // Four bins per register: with values, they are needed after the items have left scratch.
+    // Four bins per register: values that follow need them after the items have left scratch.
     auto bins = Lanes{}.template fill<team::LaneItems<std::uint32_t, (rows + 3) / 4>>({});
     T const* const ordered = reinterpret_cast<T const*>(exchange_);
+    Value const* const values = values_in_scratch();
     for_each_ordered(
         [&](int row, int i, auto& of_lane) {
           T const x = ordered[i];
           auto const bin = static_cast<std::uint32_t>(bin_of(x));
-          (to + i)[offsets[bin]] = x;
-          if constexpr (has_values) of_lane.at[row / 4] |= bin << (8 * (row % 4));
+          std::int64_t const offset = offsets[bin];
+          (to + i)[offset] = x;
+          if constexpr (values_apart) {
+            (values_to + i)[offset] = values[i];
+          } else if constexpr (has_values) {
+            of_lane.at[row / 4] |= bin << (8 * (row % 4));
+          }
         },
         bins);
-    if constexpr (has_values) {
+    if constexpr (has_values && !values_apart) {
       team.team_barrier();
-      put(reinterpret_cast<Value*>(exchange_), values_);
+      put(values_in_scratch(), values_);
       team.team_barrier();
-      Value const* const values = reinterpret_cast<Value const*>(exchange_);
       for_each_ordered(
           [&](int row, int i, auto const& of_lane) {
             (values_to + i)[offsets[(of_lane.at[row / 4] >> (8 * (row % 4))) & 0xffU]] = values[i];
@@ -157,17 +170,17 @@ class BinTile {
   }
 
   /// Takes the items, which the team sees in scratch, and the values back to registers, in order: the tile can be
-  /// ranked again. Two barriers, four with values.
+  /// ranked again. One barrier; three if the values are not in scratch yet.
   template <class Member>
   KOKKOS_FUNCTION void take_back(Member const& team) {
     take(reinterpret_cast<T const*>(exchange_), items_);
-    team.team_barrier();
-    if constexpr (has_values) {
-      put(reinterpret_cast<Value*>(exchange_), values_);
+    if constexpr (has_values && !values_apart) {
       team.team_barrier();
-      take(reinterpret_cast<Value const*>(exchange_), values_);
+      put(values_in_scratch(), values_);
       team.team_barrier();
     }
+    if constexpr (has_values) take(values_in_scratch(), values_);
+    team.team_barrier();
   }
 
   /// Writes the items and values that the tile holds.
@@ -191,11 +204,17 @@ class BinTile {
     char bytes[16];
   };
   using Exchange = ScratchView<Sixteen*, Exec>;
-  static constexpr std::size_t widest = sizeof(T) > value_bytes<Value> ? sizeof(T) : value_bytes<Value>;
   static constexpr std::size_t counters_bytes = sizeof(std::uint32_t) * Digits::counters_for(threads);
+  // In sixteens of bytes, as exchange_size.
+  static constexpr std::size_t values_begin = values_apart ? (items * sizeof(T) + 15) / 16 : 0;
   static constexpr std::size_t exchange_size =
-      ((items * widest > counters_bytes ? items * widest : counters_bytes) + 15) / 16;
+      std::max({(counters_bytes + 15) / 16, (items * sizeof(T) + 15) / 16,
+                values_begin + (std::size_t{items} * value_bytes<Value> + 15) / 16});
   static constexpr int numbers_size = bin_count + 1 + Digits::sums_for(threads) + 1;
+
+  [[nodiscard]] KOKKOS_FUNCTION Value* values_in_scratch() const {
+    return reinterpret_cast<Value*>(exchange_ + values_begin);
+  }
 
   /// Calls `body(row, i, own)` for the items i of the ordered tile, neighbouring lanes for neighbouring items.
   template <class Body, class Own>
@@ -290,7 +309,8 @@ struct HostBins {
 /// `begins`; the last tile writes it for the next launch.
 template <ExecutionSpace Exec, class T, class Value, class BinOf, class Tuning>
 struct LookBackBinsKernel {
-  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
+  using Bounds = typename Tuning::Bounds;
+  using Policy = Kokkos::TeamPolicy<Exec, Bounds>;
   using Member = typename Policy::member_type;
   using Tile = BinTile<Exec, T, Value, BinOf, Tuning>;
   static constexpr int vector_length = lane::vector_length<Exec>(Tuning::lanes);
@@ -348,6 +368,7 @@ struct LookBackBinsKernel {
       tile.offsets[bin] = to - tile.begins[bin];
       if (number + 1 == tiles) next_begins[bin] = to + of_bin;
     });
+    tile.exchange_values();
     team.team_barrier();
 
     // 4. Write the items of each bin as one run.
@@ -380,7 +401,8 @@ struct LookBackBinsKernel {
 /// One pass over chunks whose counts are known: starts[bin * chunks + chunk] is where the chunk's items of a bin go.
 template <ExecutionSpace Exec, class T, class Value, class BinOf, class Tuning>
 struct ScatterChunksKernel {
-  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
+  using Bounds = typename Tuning::Bounds;
+  using Policy = Kokkos::TeamPolicy<Exec, Bounds>;
   using Member = typename Policy::member_type;
   using Tile = BinTile<Exec, T, Value, BinOf, Tuning>;
   using Running = ScratchView<std::int64_t*, Exec>;
@@ -414,6 +436,7 @@ struct ScatterChunksKernel {
         if constexpr (Tile::has_values) tile.load_values(arrays.values_from + from);
         // `offsets` has the place of the bin's next item; while the tile is stored, minus the bin's begin in the tile.
         tile.for_each_bin([&](int bin) { tile.offsets[bin] -= tile.begins[bin]; });
+        tile.exchange_values();
         team.team_barrier();
         tile.store(team, bin_of, arrays.to, arrays.values_to);
         team.team_barrier();
