@@ -34,7 +34,6 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
-#include <tessera/collective/prefetch.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/thread/piece_sum.hpp>
 #include <tessera/collective/thread/reduce.hpp>
@@ -57,10 +56,10 @@ struct SegmentedSumTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
   static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes, the widest load
   static constexpr int rows = 8;  ///< packs in flight per lane: 128 bytes, as in the sums of rows
-  /// Three teams of 256 lanes fit on a multiprocessor, with 80 registers per lane: with 64, nvcc 13 spills. While one
-  /// team waits for offsets, the others load elements.
-  static constexpr int most_lanes = 256;
-  using Bounds = TeamBounds<Exec, most_lanes, 3>;
+  /// Six teams of 128 lanes fit on a multiprocessor, with 80 registers per lane: with 64, nvcc 13 spills. While one
+  /// team waits for offsets, the others load elements: on one H100, three teams of 256 lanes took 3% longer.
+  static constexpr int most_lanes = 128;
+  using Bounds = TeamBounds<Exec, most_lanes, 6>;
   /// The least chunk of a host's thread, in steps: it takes microseconds, more than its search.
   static constexpr std::size_t least_chunk = 4096;
   /// Returns the number of chunks. On a GPU two waves of teams: few sums are left for the second launch. On a host more
@@ -240,21 +239,14 @@ struct SegmentedSumKernels {
     int const size = team.team_size() * part;
     // Tiles begin at multiples of 16 bytes; the first one may begin before the chunk.
     int tile = -static_cast<int>(reinterpret_cast<std::uintptr_t>(items_in) % (sizeof(T) * pack) / sizeof(T));
+    auto items = lanes.template fill<Rows>({});
+    auto const load_tile = [&](int first) {
+      load(lanes, items_in, first + team.team_rank() * part, Kokkos::min(first + size, items_to_add), items);
+    };
+    load_tile(tile);
     do {
-      // 1. Load the elements, and ask for the next tile's.
+      // 1. Mark the last element of each segment that ends in the tile. A segment without elements here is 0.
       int const end = Kokkos::min(tile + size, items_to_add);
-      int const begin = tile + team.team_rank() * part;
-      auto items = lanes.template fill<Rows>({});
-      load(lanes, items_in, begin, end, items);
-      if (begin + size < items_to_add) {
-        lanes.each([&](int lane) {
-          int const left = items_to_add - begin - size;
-          collective::prefetch(items_in + begin + size, static_cast<std::size_t>(left < part ? left : part), lane,
-                               width);
-        });
-      }
-
-      // 2. Mark the last element of each segment that ends in the tile. A segment without elements here is 0.
       Stored* const sums = out + cuts(0).row + row;  // of mark 1
       int own_ended = 0;
       for (int next = row + team.team_rank() * width;; next += team.team_size() * width) {
@@ -284,9 +276,12 @@ struct SegmentedSumKernels {
       team.team_barrier();
       for (int thread = 0; thread < team.team_size(); ++thread) row += ended(thread);
 
-      // 3. Add the elements between marks, then what earlier threads and tiles have of a thread's first segment.
+      // 2. Add the elements between marks. Then load the next tile's: they arrive while marks are set.
       auto first_end = lanes.template fill<FirstEnd>({Sum(0), 0});
       OpenSum const open = add_part(lanes, items, own_marks, sums, first_end);
+      load_tile(tile + size);
+
+      // 3. Add what earlier threads and tiles have of a thread's first segment.
       auto const threads =
           team::scan_threads(team, lanes, open, of_threads.data(), collective::SegmentedOperator<Sum, Add>{});
       Sum const before = threads.before.head != 0 ? threads.before.value : carry + threads.before.value;
@@ -420,7 +415,8 @@ class SegmentedSum {
       : label_(label),
         n_(n),
         rows_(rows),
-        threads_(team_size(exec, team, Kernels::vector_length)),
+        threads_(team_size(exec, team == 0 && is_gpu<Exec> ? Tuning::most_lanes / Kernels::vector_length : team,
+                           Kernels::vector_length)),
         chunks_(split(n + rows,
                       Tuning::tiles ? static_cast<std::size_t>(threads_) * Kernels::part : Tuning::least_chunk,
                       // Places in a chunk have 32 bits.
