@@ -383,8 +383,8 @@ void require_aligned(Array const& array) {
     return known.package.attr("empty_like")(like.object);
   }
   if (known.package.is_valid()) {
-    CallersDevice callers;  // CuPy allocates on the current one
-    if (like.array.memory != Memory::host) callers.enter(like.array.device);
+    std::optional<CallersDevice> callers;  // CuPy allocates on the current one
+    if (like.array.memory != Memory::host) callers.emplace().enter(like.array.device);
     return known.package.attr("empty")(tuple_of(shape), name.c_str());
   }
   if (nb::hasattr(like.object, "__array_namespace__")) {
@@ -463,7 +463,11 @@ Argument input(std::string const& name, nb::handle object, nb::handle stream) {
     throw std::invalid_argument("stream is given (" + name +
                                 " is on the host, where a call waits for its result); leave it out");
   }
-  if (own) argument.array.stream = Stream{*own, number_of_stream(*own)};
+  if (own) {
+    argument.array.stream = Stream{*own, 0};
+    require_no_capture(argument.array);  // first: to ask for the number ends a capture
+    argument.array.stream->number = number_of_stream(*own);
+  }
   return argument;
 }
 

@@ -121,11 +121,7 @@ void run(Array const& array, Body const& body) {
   auto const lock = running();
   require_our_device(array);
   if (array.memory != Memory::host) callers.enter(array.device);  // a thread without any call of CUDA has no context
-  if (array.stream) {
-    require_no_capture(array);
-  } else {
-    wait_for_stream_of(array);  // other libraries ordered their work behind that one
-  }
+  if (!array.stream) wait_for_stream_of(array);  // other libraries ordered their work behind that one
   Exec const exec = array.stream ? instance_of<Exec>(array) : Exec();
   number_of_call = array.stream ? array.stream->number : ~std::uint64_t{0};
   try {
