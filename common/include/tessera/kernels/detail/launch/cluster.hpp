@@ -138,7 +138,7 @@ class ClusterLaunch<Kokkos::Cuda, Kernel, most_lanes, teams_together> {
     int const device = exec.cuda_device();
     check_cuda(cudaSetDevice(device), "cudaSetDevice");
     cudaFuncAttributes code{};
-    check_cuda(cudaFuncGetAttributes(&code, entry), "cudaFuncGetAttributes");
+    check_cuda(cudaFuncGetAttributes(&code, entry_), "cudaFuncGetAttributes");
     // Code for older devices has no instructions for clusters, even if it runs on a newer one.
     if (shape.size > 1 && (attribute(cudaDevAttrClusterLaunch, device) == 0 || code.ptxVersion < 90)) {
       throw Skip("no clusters of teams (CUDA has them from compute capability 9.0, in a build for 9.0 or higher)");
@@ -153,7 +153,7 @@ class ClusterLaunch<Kokkos::Cuda, Kernel, most_lanes, teams_together> {
       throw Skip("a team's scratch of " + std::to_string(bytes) + " bytes (there are " + std::to_string(most) + ")");
     }
     // The limits of a function, for all of its launches: other objects may need more than this one.
-    check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    check_cuda(cudaFuncSetAttribute(entry_, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     most - static_cast<int>(code.sharedSizeBytes)),
                "cudaFuncSetAttribute");
     if (teams_together > 0) {
@@ -161,20 +161,20 @@ class ClusterLaunch<Kokkos::Cuda, Kernel, most_lanes, teams_together> {
       auto const whole = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
       auto const reserved = static_cast<std::size_t>(attribute(cudaDevAttrReservedSharedMemoryPerBlock, device));
       std::size_t const percent = (100 * teams_together * (bytes + reserved) + whole - 1) / whole;
-      check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributePreferredSharedMemoryCarveout,
+      check_cuda(cudaFuncSetAttribute(entry_, cudaFuncAttributePreferredSharedMemoryCarveout,
                                       static_cast<int>(std::min<std::size_t>(percent, 100))),
                  "cudaFuncSetAttribute");
     }
     int resident = 0;
     cudaError_t error = cudaSuccess;
     if (shape.size > 1) {
-      check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+      check_cuda(cudaFuncSetAttribute(entry_, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
                  "cudaFuncSetAttribute");
       cudaLaunchAttribute cluster;
       cudaLaunchConfig_t const launch = configured(exec, 1, cluster);
-      error = cudaOccupancyMaxActiveClusters(&resident, entry, &launch);
+      error = cudaOccupancyMaxActiveClusters(&resident, entry_, &launch);
     } else {
-      error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, entry, shape.threads * shape.lanes, bytes);
+      error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, entry_, shape.threads * shape.lanes, bytes);
       resident *= attribute(cudaDevAttrMultiProcessorCount, device);
     }
     if (error != cudaSuccess || resident < 1) {
@@ -197,13 +197,11 @@ class ClusterLaunch<Kokkos::Cuda, Kernel, most_lanes, teams_together> {
     bool const heard = Kokkos::Tools::profileLibraryLoaded();
     std::uint64_t id = 0;
     if (heard) Kokkos::Tools::beginParallelFor(label, Kokkos::Tools::Experimental::device_id(exec), &id);
-    check_cuda(cudaLaunchKernelEx(&launch, entry, kernel, shape_.scratch_bytes), "cudaLaunchKernelEx");
+    check_cuda(cudaLaunchKernelEx(&launch, entry_, kernel, shape_.scratch_bytes), "cudaLaunchKernelEx");
     if (heard) Kokkos::Tools::endParallelFor(id);
   }
 
  private:
-  static constexpr auto entry = &detail::run_in_cluster<Kernel, most_lanes, teams_together>;
-
   [[nodiscard]] static int attribute(cudaDeviceAttr which, int device) {
     int value = 0;
     check_cuda(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
@@ -229,6 +227,9 @@ class ClusterLaunch<Kokkos::Cuda, Kernel, most_lanes, teams_together> {
     return launch;
   }
 
+  // With CUDA 13 each translation unit has an address of its own for the entry. The attributes hold for the address that
+  // they were set on, so a launch takes that one, whatever unit its code comes from.
+  void (*entry_)(Kernel const, std::size_t) = &detail::run_in_cluster<Kernel, most_lanes, teams_together>;
   ClusterShape shape_;
   std::size_t resident_ = 1;
 };
