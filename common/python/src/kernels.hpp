@@ -151,6 +151,8 @@ double seconds_in_launches();
 
 /// The stream that CUDA's protocols name 1. It has no such name with HIP.
 [[nodiscard]] std::uintptr_t default_stream();
+/// Throws std::invalid_argument if the array's stream captures a graph.
+void require_no_capture(Array const& array);
 /// Returns a number that no other stream of this process has, also if the other one was destroyed and had the same
 /// address. (HIP, and CUDA before 12: the address.)
 [[nodiscard]] std::uint64_t number_of_stream(std::uintptr_t stream);

@@ -58,9 +58,6 @@ void require_our_device(Array const& array);
 /// Throws std::invalid_argument if the array's stream, whose GPU is `device`, is on another GPU than the array.
 void require_device_of_stream(Array const& array, int device);
 
-/// Throws std::invalid_argument if the array's stream captures a graph.
-void require_no_capture(Array const& array);
-
 /// Throws WrongType: the dtype is none of `known`.
 [[noreturn]] void refuse_dtype(Array const& array, std::string const& known);
 
@@ -121,7 +118,7 @@ void run(Array const& array, Body const& body) {
   auto const lock = running();
   require_our_device(array);
   if (array.memory != Memory::host) callers.enter(array.device);  // a thread without any call of CUDA has no context
-  if (!array.stream) wait_for_stream_of(array);  // other libraries ordered their work behind that one
+  if (!array.stream) wait_for_stream_of(array);                   // other libraries ordered their work behind that one
   Exec const exec = array.stream ? instance_of<Exec>(array) : Exec();
   number_of_call = array.stream ? array.stream->number : ~std::uint64_t{0};
   try {
