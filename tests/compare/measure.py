@@ -3,11 +3,11 @@
 
     tests/compare/measure.py build/cuda-hopper90/bin/tessera_peers DIRECTORY [--space cuda] [--only NAME,...] [--quick]
 
-Each case is a program of its own, one after the other; PyTorch follows on the same GPU, where `import torch` works. A
-report that is in DIRECTORY already is not measured again: an interrupted run goes on where it was, on the same machine
-and build (ratios.py refuses others). Mini-apps that the program was not built with are left out. Ends with the table,
-in DIRECTORY/ratios.md. On an H200 with 16 processors it takes ten minutes, most of them the reference's, and about
-five more (an estimate) for the cases from sort to random.
+Each case is a program of its own, one after the other; PyTorch follows on the same GPU, where `import torch` works, in
+one process for all its cases. A report that is in DIRECTORY already is not measured again: an interrupted run goes on
+where it was, on the same machine and build (ratios.py refuses others). Mini-apps that the program was not built with
+are left out. Ends with the table, in DIRECTORY/ratios.md. On an H100 with 16 processors it takes about seven minutes
+(an estimate).
 
 --quick takes small sizes: to see that all of it runs, for no figure. Exit code: 0 all well, 1 something failed,
 2 a mistake.
@@ -21,6 +21,7 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+PYTORCH = os.path.join(HERE, "pytorch.py")
 
 FACTORS = (
     "warpgroup_3xtf32,tensor_3xtf32,warpgroup_tf32,tensor_tf32,tensor_fp16,tensor_bf16,warpgroup_fp16,warpgroup_bf16"
@@ -28,31 +29,24 @@ FACTORS = (
 SAMPLED = ["--verify", "sample:2000"]  # of products: in full they take their reference minutes
 SMALL = "2^10,2^15,2^20"
 ORDERED = "2^20,2^24,2^28"
-# Name of the report: mini-apps, sizes, options, whether PyTorch takes part. The cases of the table in apps/README.md
-# come first.
+# Without query_by_query, which takes 7 s per launch.
+ATTENTION = "stored_scores,composed,any_length,fixed_length,fused_online,fused_tensor,fused_bf16x3,split_sequence"
+# Mini-apps with tables of 2^28 elements. The others have cases of their own, or variants that take a second per launch.
+TABLES = (
+    "axis_sum,bias_add,broadcast_add,butterfly,conv1d,conv2d,divide_by_mean,dot,embedding,finite_difference,histogram,"
+    "lane_broadcast,layernorm,layernorm_linear,layernorm_linear_backward,layouts,map,map_2d,map_3d,matmul,"
+    "memory_access,moving_average,partition,pooling,prefix_sum,roofline,stencil_chain,transpose,zip"
+)
+# Name of the report: mini-apps, sizes, options, whether PyTorch takes part. In this order, so that a run that is cut
+# has the orders, random numbers and blocks. PyTorch follows when its last case is there.
 CASES = {
-    "layernorm_linear-16384x1024x4096": (
-        ["layernorm_linear"], "2^36", ["--hidden", "1024", "--outputs", "4096", *SAMPLED], True),
-    "layernorm_linear_backward-16384x1024x4096": (
-        ["layernorm_linear_backward"], "2^36",
-        ["--hidden", "1024", "--outputs", "4096", "--verify", "sample:500"], True),
-    "transformer_block-8x2048x1024": (["transformer_block"], "2^34", ["--d-model", "1024", *SAMPLED], True),
-    "matmul": (["matmul"], "2^30,2^33,2^36,2^39", ["--variant", "register_tile,{blas}," + FACTORS, *SAMPLED], True),
-    "all-2p28": (["all"], "2^28", [], True),
-    "attention-16384x16384": (["attention"], "2^20", ["--queries", "16384", "--verify", "sample:200"], True),
-    "axis_sum-axis0": (["axis_sum"], "2^28", ["--axis", "0"], True),
-    "conv2d-7x7": (["conv2d"], "2^28", ["--kernel-rows", "7", "--kernel-cols", "7"], True),
-    "random-normal": (["random"], "2^28", ["--distribution", "normal"], False),
-    "layernorm-rows": (["layernorm"], "2^28", ["--hidden", "4096"], True),
-    "softmax-cols": (["softmax"], "2^28", ["--axis", "cols"], True),
-    "softmax-rows": (["softmax"], "2^28", ["--axis", "rows"], True),
+    # The order in which cub::DevicePartition leaves the elements.
+    "partition-reversed": (["partition"], "2^20,2^22,2^24,2^26,2^28,2^30", ["--right", "reversed"], False),
     **{
         f"histogram-{bins}-{distribution}": (
             ["histogram"], "2^28", ["--bins", bins, "--distribution", distribution], False)
-        for distribution in ("uniform", "zipf") for bins in ("1", "16", "256", "4096", "65536")
+        for distribution in ("uniform", "zipf") for bins in ("256", "16", "1", "4096", "65536")
     },
-    "sizes": (
-        ["prefix_sum", "partition", "histogram", "dot", "map", "transpose", "zip"], "2^22,2^24,2^26,2^30", [], False),
     # Keys of 32 and 64 bits, without and with values of 32 bits. Only variants that a user would choose.
     **{
         f"sort-{keys}{'-values' if values == 'index' else ''}": (
@@ -60,21 +54,40 @@ CASES = {
         for keys in ("uint32", "uint64") for values in ("none", "index")
     },
     **{
-        f"sort_segments-{lengths}": (["sort_segments"], ORDERED, ["--lengths", lengths], False)
+        f"sort_segments-{lengths}": (
+            ["sort_segments"], ORDERED, ["--variant", "sort_twice,mixed,{order}", "--lengths", lengths], False)
         for lengths in ("uniform", "power_law")
     },
     "reduce_by_key": (["reduce_by_key"], ORDERED, ["--mean", "32"], False),
-    **{
-        f"segmented_sum-{lengths}": (["segmented_sum"], ORDERED, ["--lengths", lengths], False)
-        for lengths in ("uniform", "power_law")
-    },
+    "segmented_sum-uniform": (["segmented_sum"], ORDERED, ["--lengths", "uniform"], False),
+    # A thread or a team would add the longest segment alone.
+    "segmented_sum-power_law": (
+        ["segmented_sum"], ORDERED, ["--variant", "lanes_per_row,merge_path{cub}", "--lengths", "power_law"], False),
     "top_k": (["top_k"], ORDERED, [], False),
     **{
         f"random-{numbers}": (["random"], ORDERED, ["--distribution", numbers], False)
         for numbers in ("uniform", "normal")
     },
-    # The order in which cub::DevicePartition leaves the elements.
-    "partition-reversed": (["partition"], "2^20,2^22,2^24,2^26,2^28,2^30", ["--right", "reversed"], False),
+    "transformer_block-8x2048x1024": (["transformer_block"], "2^34", ["--d-model", "1024", *SAMPLED], True),
+    "layernorm_linear-16384x1024x4096": (
+        ["layernorm_linear"], "2^36", ["--hidden", "1024", "--outputs", "4096", *SAMPLED], True),
+    "layernorm_linear_backward-16384x1024x4096": (
+        ["layernorm_linear_backward"], "2^36",
+        ["--hidden", "1024", "--outputs", "4096", "--verify", "sample:500"], True),
+    "matmul": (["matmul"], "2^30,2^33,2^36,2^39", ["--variant", "register_tile,{blas}," + FACTORS, *SAMPLED], True),
+    "attention-16384x16384": (
+        ["attention"], "2^20", ["--queries", "16384", "--verify", "sample:200", "--variant", ATTENTION], True),
+    "attention-8x4194304": (
+        ["attention"], "2^28", ["--variant", "composed,fused_tensor,fused_bf16x3,split_sequence"], True),
+    "all-2p28": (TABLES.split(","), "2^28", [], True),
+    "axis_sum-axis0": (["axis_sum"], "2^28", ["--axis", "0"], True),
+    "conv2d-7x7": (["conv2d"], "2^28", ["--kernel-rows", "7", "--kernel-cols", "7"], True),
+    "layernorm-rows": (["layernorm"], "2^28", ["--hidden", "4096"], True),
+    "softmax-whole": (["softmax"], "2^28", ["--variant", "three_pass,online,buffer_reduction"], True),
+    "softmax-cols": (["softmax"], "2^28", ["--axis", "cols"], True),
+    "softmax-rows": (["softmax"], "2^28", ["--axis", "rows"], True),
+    "sizes": (
+        ["prefix_sum", "partition", "histogram", "dot", "map", "transpose", "zip"], "2^22,2^24,2^26,2^30", [], False),
     # These cases take about as long as a launch; roofline measures the launch time for comparison.
     "small": (["roofline", "prefix_sum", "partition", "histogram", "dot", "map"], SMALL, [], False),
     "matmul-ladder": (
@@ -112,7 +125,8 @@ def command_of(name, options, apps, report):
         extra = [*extra, "--samples", "1", "--min-time", "0", "--warmup", "0"]
         extra = ["16" if option in ("1024", "4096", "16384", "65536") else option for option in extra]
     blas, order = ("cublas", "cub") if options.space == "cuda" else ("cblas", "std")
-    extra = [option.replace("{blas}", blas).replace("{order}", order) for option in extra]
+    cub = ",cub" if options.space == "cuda" else ""
+    extra = [option.format(blas=blas, order=order, cub=cub) for option in extra]
     return [options.program, "run", ",".join(chosen), "--size", sizes, *extra,
             "--space", options.space, "--json", report]  # fmt: skip
 
@@ -133,38 +147,44 @@ def main(arguments):
     apps = available(options.program)
     os.makedirs(options.directory, exist_ok=True)
     torch = subprocess.run([sys.executable, "-c", "import torch"], capture_output=True, check=False).returncode == 0
-    reports, code, began = [], 0, time.monotonic()
-    for name in options.only.split(","):
-        report = f"{name}-peers.json"
-        steps = [(report, command_of(name, options, apps, report))]
-        if torch and CASES[name][3]:
-            other = f"{name}-pytorch.json"
-            script = [sys.executable, os.path.join(HERE, "pytorch.py"), report, "--json", other]
-            if options.quick:
-                script.append("--no-compile")
-            steps.append((other, [*script, "--device", "cuda" if options.space == "cuda" else "cpu"]))
-        if steps[0][1] is None:
+    began, failures = time.monotonic(), []
+
+    def measure(command, made, log):
+        """Runs a command that makes these reports, in their folder: the commands in reports name no directory."""
+        with open(os.path.join(options.directory, log), "w+", encoding="utf-8") as file:
+            failed = subprocess.run(command, cwd=options.directory, stdout=file, stderr=file, check=False).returncode
+            file.seek(0)
+            last = (file.read().strip().splitlines() or ["(no output)"])[-1]
+        print(f"[{time.monotonic() - began:4.0f} s] {', '.join(made)}: {last}", flush=True)
+        if failed:
+            failures.append(log)
+
+    def is_there(report):
+        return is_whole(os.path.join(options.directory, report))
+
+    commands = {name: command_of(name, options, apps, f"{name}-peers.json") for name in options.only.split(",")}
+    for name, command in commands.items():
+        if command is None:
             print(f"{name}: left out (this program has no such mini-app)")
-            continue
-        for file_name, command in steps:
-            path = os.path.join(options.directory, file_name)
-            if not is_whole(path):
-                log = os.path.splitext(path)[0] + ".log"
-                with open(log, "w", encoding="utf-8") as file:
-                    # Started in this folder, so that the commands in the reports contain no directories of this
-                    # machine.
-                    failed = subprocess.run(
-                        command, cwd=options.directory, stdout=file, stderr=file, check=False
-                    ).returncode
-                with open(log, encoding="utf-8") as file:
-                    last = (file.read().strip().splitlines() or ["(no output)"])[-1]
-                print(f"[{time.monotonic() - began:4.0f} s] {file_name}: {last}", flush=True)
-                if failed:
-                    code = 1
-            if os.path.exists(path):
-                reports.append(path)
-            else:
-                break  # PyTorch takes its cases from the first
+    names = [name for name, command in commands.items() if command is not None]
+    of_torch = [name for name in names if torch and CASES[name][3]]
+    reports = []
+    for name in names:
+        reports.append(f"{name}-peers.json")
+        if not is_there(reports[-1]):
+            measure(commands[name], reports[-1:], f"{name}-peers.log")
+        if of_torch and name == of_torch[-1]:
+            # One process for all: importing PyTorch and starting its compiler takes longer than most cases.
+            theirs = {f"{one}-peers.json": f"{one}-pytorch.json" for one in of_torch if is_there(f"{one}-peers.json")}
+            missing = {ours: other for ours, other in theirs.items() if not is_there(other)}
+            if missing:
+                script = [sys.executable, PYTORCH, *missing, "--json", *missing.values()]
+                script += ["--device", "cuda" if options.space == "cuda" else "cpu"]
+                measure(script + (["--no-compile"] if options.quick else []), missing.values(), "pytorch.log")
+            reports += theirs.values()
+    reports = [os.path.join(options.directory, one) for one in reports]
+    reports = [path for path in reports if os.path.exists(path)]
+    code = 1 if failures else 0
     if not reports:
         print("measure.py: there is no report", file=sys.stderr)
         return code or 2

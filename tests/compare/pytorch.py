@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Times PyTorch on the cases of a report, and writes a report of its own, whose rows ratios.py sets beside ours.
+"""Times PyTorch on the cases of reports, and writes reports of its own, whose rows ratios.py sets beside ours.
 
-    tests/compare/pytorch.py REPORT.json --json pytorch.json [--device cuda] [--no-compile]
+    tests/compare/pytorch.py REPORT.json ... --json PYTORCH.json ... [--device cuda] [--no-compile]
+
+Each report gets its own, which is written as soon as it is complete.
 
 Rows: `pytorch` calls the operation; `torch_compile` calls the same function after torch.compile, for the operations
 that it turns into kernels of its own; `cublas_bf16`, `cudnn_bf16` and `flash_bf16` (CUDA) call torch.mm and
@@ -149,6 +151,7 @@ def peers_of(torch, app, made, device, compiles):
 
         def compiled(fields, parameters):
             launch = made(fields, parameters)
+            torch.compiler.reset()  # or it would make one kernel for the shapes of all cases
             return None if launch is None else torch.compile(launch)
 
         found["torch_compile"] = (compiled, None)
@@ -174,6 +177,7 @@ def peers_of(torch, app, made, device, compiles):
         if compiles and app in COMPILED:
 
             def compiled_with_cudnn(fields, parameters):
+                torch.compiler.reset()
                 launch = torch.compile(made(fields, parameters))
 
                 def call():
@@ -283,8 +287,8 @@ def row_of(torch, timer, variant, made, short, plain, case, number, row, device)
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("report")
-    parser.add_argument("--json", required=True)
+    parser.add_argument("reports", nargs="+")
+    parser.add_argument("--json", required=True, nargs="+")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--no-compile", action="store_true", help="leave torch_compile out")
     options = parser.parse_args(arguments)
@@ -293,12 +297,30 @@ def main(arguments):
     except ImportError:
         print("PyTorch is not here (import torch fails); install it, or leave this peer out", file=sys.stderr)
         return 2
-    with open(options.report, encoding="utf-8") as file:
-        report = json.load(file)
+    if len(options.json) != len(options.reports):
+        print(f"pytorch.py: {len(options.reports)} reports and {len(options.json)} names for theirs (--json); give one "
+              "for each", file=sys.stderr)  # fmt: skip
+        return 2
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     wait = torch.cuda.synchronize if options.device.startswith("cuda") else lambda: None
     timer = Timer(wait)
+    good = True
+    for path, json_path in zip(options.reports, options.json):
+        try:
+            good = measured(torch, timer, path, json_path, options) and good
+        except Exception as error:  # the other reports may still be measured
+            if len(options.reports) == 1:
+                raise
+            print(f"pytorch.py: {path}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            good = False
+    return 0 if good else 1
+
+
+def measured(torch, timer, path, json_path, options):
+    """Writes PyTorch's report of a report; False if a row failed."""
+    with open(path, encoding="utf-8") as file:
+        report = json.load(file)
     known = operations(torch)
     rows, failed, left_out = [], False, []
     for number, case in enumerate(report["input"]):
@@ -335,10 +357,10 @@ def main(arguments):
     report["system"]["command"] = f"pytorch.py (PyTorch {torch.__version__}) on the cases of: " + str(
         report["system"].get("command")
     )
-    with open(options.json, "w", encoding="utf-8") as file:
+    with open(json_path, "w", encoding="utf-8") as file:
         json.dump(report, file, indent=1)
         file.write("\n")
-    return 1 if failed else 0
+    return not failed
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import stat
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -22,7 +23,7 @@ import measure  # noqa: E402
 PROGRAM = """#!{python}
 import shutil, sys
 if sys.argv[1] == "list":
-    print("dot   10 variants\\nsoftmax   2 variants")
+    print("conv2d   5 variants\\ndot   10 variants\\nsoftmax   2 variants")
     sys.exit(0)
 with open("{folder}/calls", "a") as calls:
     print(*sys.argv[1:], file=calls)
@@ -31,6 +32,15 @@ if "softmax" in sys.argv[2]:
     sys.exit(1)
 shutil.copy("{folder}/made.json", sys.argv[sys.argv.index("--json") + 1])
 print("TESSERA rows=2")
+"""
+
+# Takes the place of pytorch.py.
+TORCH = """
+import shutil, sys
+with open("{folder}/calls", "a") as calls:
+    print("pytorch", *sys.argv[1:], file=calls)
+for ours, other in zip(sys.argv[1:], sys.argv[sys.argv.index("--json") + 1:]):
+    shutil.copy(ours, other)
 """
 
 
@@ -83,6 +93,22 @@ class Measure(unittest.TestCase):
                 if source.endswith(".cpp"):
                     self.assertIn(source.removesuffix(".cpp"), measured, library)
 
+    def test_every_variant_that_a_case_names_exists(self):
+        sources = {}
+        for app in {app for apps, _, _, _ in measure.CASES.values() for app in apps}:
+            folder = os.path.join(HERE, "..", "..", "apps", app, "variants")
+            sources[app] = {source.split(".")[0] for source in os.listdir(folder)}
+        for library in ("cub", "cublas"):
+            for source in os.listdir(os.path.join(HERE, library)):
+                sources[source.removesuffix(".cpp")].add(library)
+        for name, (apps, _, _, _) in measure.CASES.items():
+            options = argparse.Namespace(program="tessera_peers", quick=False, space="cuda")
+            command = measure.command_of(name, options, set(apps), "report.json")
+            if "--variant" in command:
+                for variant in command[command.index("--variant") + 1].split(","):
+                    for app in apps:
+                        self.assertIn(variant, sources[app], name)
+
     def test_orders_are_compared_with_the_library_of_the_space(self):
         for space, library in (("cuda", "cub"), ("openmp", "std")):
             options = argparse.Namespace(program="tessera_peers", quick=False, space=space)
@@ -104,6 +130,29 @@ class Measure(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertEqual(len(self.calls()), 1)
         self.assertTrue(self.calls()[0].endswith("--json sizes-peers.json"), "a report's command names no directory")
+
+    def test_pytorch_is_one_process_after_its_last_case(self):
+        script = os.path.join(self.folder, "pytorch.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(TORCH.format(folder=self.folder))
+        with open(os.path.join(self.folder, "torch.py"), "w", encoding="utf-8"):
+            pass
+        mocked = unittest.mock.patch.multiple(measure, PYTORCH=script)
+        with mocked, unittest.mock.patch.dict(os.environ, {"PYTHONPATH": self.folder}):
+            # softmax fails, matmul is left out, and sizes is not for PyTorch.
+            only = "all-2p28,conv2d-7x7,softmax-rows,sizes,matmul"
+            code, output = self.run_it("--only", only)
+            self.assertEqual(code, 1, output)
+            pytorch = [call for call in self.calls() if call.startswith("pytorch")]
+            peers = "all-2p28-peers.json conv2d-7x7-peers.json"
+            theirs = peers.replace("peers", "pytorch")
+            self.assertEqual(pytorch, [f"pytorch {peers} --json {theirs} --device cuda"])
+            self.assertTrue(self.calls()[-1].startswith("run dot --size 2^22"), "sizes follows PyTorch")
+            self.run_it("--only", only)
+            self.assertEqual(len([call for call in self.calls() if call.startswith("pytorch")]), 1)
+            os.remove(os.path.join(self.out, "all-2p28-pytorch.json"))
+            self.run_it("--only", only)
+            self.assertEqual(len([call for call in self.calls() if call.startswith("pytorch")]), 2)
 
     def test_what_fails_is_said_and_the_others_go_on(self):
         code, output = self.run_it("--only", "softmax-rows,sizes")
