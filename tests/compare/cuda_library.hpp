@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -32,6 +34,13 @@ template <class Call>
   // At least one byte: with a null pointer the function would only return the size again.
   return Workspace(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::compare: workspace"),
                    std::max<std::size_t>(bytes, 1));
+}
+
+/// Returns call(n) with an int if the number fits into it, as most programs call CUB, whose offsets have 32 bits then.
+template <class Call>
+[[nodiscard]] cudaError_t with_count(std::size_t n, Call const& call) {
+  if (n <= static_cast<std::size_t>(std::numeric_limits<int>::max())) return call(static_cast<int>(n));
+  return call(static_cast<std::int64_t>(n));
 }
 
 /// A cuBLAS handle with default settings: scalars are on the host, and floats are not rounded to tf32.

@@ -52,8 +52,10 @@ struct Cub {
     static cudaError_t sum(void* memory, std::size_t& bytes, InputOn<Dot, Exec, T> const& input,
                            collective::Accumulator<T>* out, Exec const& exec) {
       auto const pairs = thrust::make_zip_iterator(thrust::make_tuple(input.a.data(), input.b.data()));
-      return cub::DeviceReduce::Sum(memory, bytes, thrust::make_transform_iterator(pairs, Product<T>{}), out,
-                                    input.a.extent(0), exec.cuda_stream());
+      return with_count(input.a.extent(0), [&](auto n) {
+        return cub::DeviceReduce::Sum(memory, bytes, thrust::make_transform_iterator(pairs, Product<T>{}), out, n,
+                                      exec.cuda_stream());
+      });
     }
 
     dot::Total<Exec, T> total_;

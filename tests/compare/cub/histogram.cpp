@@ -57,9 +57,10 @@ struct Cub {
     static cudaError_t count(void* memory, std::size_t& bytes, InputOn<Histogram, Exec, T> const& input,
                              unsigned* counts, Exec const& exec) {
       auto const& p = input.parameters;
-      return cub::DeviceHistogram::HistogramEven(memory, bytes, input.in.data(), counts, static_cast<int>(p.bins) + 1,
-                                                 static_cast<T>(p.lo), static_cast<T>(p.hi),
-                                                 static_cast<std::int64_t>(input.in.extent(0)), exec.cuda_stream());
+      return with_count(input.in.extent(0), [&](auto n) {
+        return cub::DeviceHistogram::HistogramEven(memory, bytes, input.in.data(), counts, static_cast<int>(p.bins) + 1,
+                                                   static_cast<T>(p.lo), static_cast<T>(p.hi), n, exec.cuda_stream());
+      });
     }
 
     Kokkos::View<unsigned*, Kokkos::CudaSpace> counts_;

@@ -63,9 +63,10 @@ class CubPlan {
  private:
   static cudaError_t divide(void* memory, std::size_t& bytes, InputOn<Partition, Exec, T> const& input, T* values,
                             std::int64_t* left, Exec const& exec) {
-    return cub::DevicePartition::If(memory, bytes, input.in.data(), values, left,
-                                    static_cast<std::int64_t>(input.in.extent(0)),
-                                    partition::LessThanPivot<T>(input.parameters.pivot), exec.cuda_stream());
+    return with_count(input.in.extent(0), [&](auto n) {
+      return cub::DevicePartition::If(memory, bytes, input.in.data(), values, left, n,
+                                      partition::LessThanPivot<T>(input.parameters.pivot), exec.cuda_stream());
+    });
   }
 
   Workspace workspace_;

@@ -45,8 +45,10 @@ struct Cub {
 
    private:
     cudaError_t scan(void* memory, std::size_t& bytes, T const* in, T* out, Exec const& exec) const {
-      if (exclusive_) return cub::DeviceScan::ExclusiveSum(memory, bytes, in, out, n_, exec.cuda_stream());
-      return cub::DeviceScan::InclusiveSum(memory, bytes, in, out, n_, exec.cuda_stream());
+      return with_count(n_, [&](auto n) {
+        if (exclusive_) return cub::DeviceScan::ExclusiveSum(memory, bytes, in, out, n, exec.cuda_stream());
+        return cub::DeviceScan::InclusiveSum(memory, bytes, in, out, n, exec.cuda_stream());
+      });
     }
 
     std::size_t n_;

@@ -5,6 +5,7 @@
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_select.cuh>
+#include <cuda/std/functional>
 #include <vector>
 
 #include "../../../apps/reduce_by_key/problem.hpp"
@@ -47,10 +48,15 @@ struct Cub {
 
    private:
     cudaError_t run(void* memory, std::size_t& bytes, In const& input, Out const& output, Exec const& exec) const {
+      return with_count(input.keys.extent(0), [&](auto n) { return run(memory, bytes, input, output, exec, n); });
+    }
+
+    template <class Count>
+    cudaError_t run(void* memory, std::size_t& bytes, In const& input, Out const& output, Exec const& exec,
+                    Count n) const {
       T const* const keys = input.keys.data();
       T* const unique = output.unique_keys.data();
       std::int64_t* const count = output.count.data();
-      auto const n = static_cast<std::int64_t>(input.keys.extent(0));
       cudaStream_t const stream = exec.cuda_stream();
       if (mode_ == Mode::lengths) {
         return cub::DeviceRunLengthEncode::Encode(memory, bytes, keys, unique, output.lengths.data(), count, n, stream);
@@ -63,7 +69,7 @@ struct Cub {
       switch (input.parameters.op) {
         case collective::OperatorKind::max: return reduce(collective::Max<reduce_by_key::ValueOf<T>>{});
         case collective::OperatorKind::min: return reduce(collective::Min<reduce_by_key::ValueOf<T>>{});
-        default: return reduce(collective::Sum<reduce_by_key::ValueOf<T>>{});
+        default: return reduce(::cuda::std::plus<>{});  // CUB has delays of its own for it
       }
     }
 

@@ -37,16 +37,20 @@ struct Cub {
    private:
     static cudaError_t sorted(void* memory, std::size_t& bytes, Exec const& exec, InputOn<Sort, Exec, T> const& input,
                               OutputOn<Sort, Exec, T> const& output) {
-      std::size_t const n = input.keys.extent(0);
+      std::size_t const size = input.keys.extent(0);
       constexpr int bits = collective::key_bits<T>;
       auto const pairs = [&](auto const& values, auto const& sorted_values) {
-        return cub::DeviceRadixSort::SortPairs(memory, bytes, input.keys.data(), output.keys.data(), values.data(),
-                                               sorted_values.data(), n, 0, bits, exec.cuda_stream());
+        return with_count(size, [&](auto n) {
+          return cub::DeviceRadixSort::SortPairs(memory, bytes, input.keys.data(), output.keys.data(), values.data(),
+                                                 sorted_values.data(), n, 0, bits, exec.cuda_stream());
+        });
       };
       if (input.values.extent(0) > 0) return pairs(input.values, output.values);
       if (input.other_values.extent(0) > 0) return pairs(input.other_values, output.other_values);
-      return cub::DeviceRadixSort::SortKeys(memory, bytes, input.keys.data(), output.keys.data(), n, 0, bits,
-                                            exec.cuda_stream());
+      return with_count(size, [&](auto n) {
+        return cub::DeviceRadixSort::SortKeys(memory, bytes, input.keys.data(), output.keys.data(), n, 0, bits,
+                                              exec.cuda_stream());
+      });
     }
 
     Workspace workspace_;

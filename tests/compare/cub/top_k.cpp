@@ -60,9 +60,11 @@ struct Cub {
 
    private:
     cudaError_t sorted(void* memory, std::size_t& bytes, Exec const& exec, InputOn<TopK, Exec, T> const& input) const {
-      return cub::DeviceRadixSort::SortPairsDescending(memory, bytes, input.in.data(), sorted_.data(), places_.data(),
-                                                       sorted_places_.data(), n_, 0, 8 * static_cast<int>(sizeof(T)),
-                                                       exec.cuda_stream());
+      return with_count(n_, [&](auto n) {
+        return cub::DeviceRadixSort::SortPairsDescending(memory, bytes, input.in.data(), sorted_.data(), places_.data(),
+                                                         sorted_places_.data(), n, 0, 8 * static_cast<int>(sizeof(T)),
+                                                         exec.cuda_stream());
+      });
     }
 
     std::size_t n_;
