@@ -227,8 +227,8 @@ class ClusterLaunch<Kokkos::Cuda, Kernel, most_lanes, teams_together> {
     return launch;
   }
 
-  // With CUDA 13 each translation unit has an address of its own for the entry. The attributes hold for the address that
-  // they were set on, so a launch takes that one, whatever unit its code comes from.
+  // With CUDA 13 each translation unit has an address of its own for the entry. The attributes hold for the address on
+  // which they were set, so a launch takes this one, whatever unit its code comes from.
   void (*entry_)(Kernel const, std::size_t) = &detail::run_in_cluster<Kernel, most_lanes, teams_together>;
   ClusterShape shape_;
   std::size_t resident_ = 1;
