@@ -2,6 +2,8 @@
 // segments cross many of them.
 
 #include "broken_rows.hpp"
+#include "harness.hpp"
+#include "prepared.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -279,6 +281,24 @@ TEST(SortSegments, LongestSegment) {
     int wrong = 0;
     for (int i = 0; i < n; ++i) wrong += sorted(i) != -(i / length * length + length - 1 - i % length) ? 1 : 0;
     EXPECT_EQ(wrong, 0) << length;
+  }
+}
+
+// A row is also planned for other offsets, whose first segment is long. A variant for short segments must not be skipped
+// because of that one.
+TEST(SortSegments, ShortSegmentsOfALongArray) {
+  App const sorts = app();
+  ParameterMap const given;
+  testing::PreparedCase const& at = testing::prepared_case(sorts, given, (std::size_t{1} << 24) + 64);
+  for (Row const& row : at.app.rows) {
+    if (row.info.name != "lanes_per_segment" || row.dtype != DType::float32 || !testing::is_wanted(row)) continue;
+    Verified verified;
+    auto const report = run_row(
+        row, *at.problem_case, at.oracle, {.warmup = 0, .samples = 1, .min_time = 0}, RowReport{}, [] { return false; },
+        {}, verified);
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->status, Status::passed) << testing::name_of(at.app, row) << ": " << report->reason;
+    at.problem_case->release_device_input();
   }
 }
 
