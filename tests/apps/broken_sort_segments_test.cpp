@@ -284,8 +284,7 @@ TEST(SortSegments, LongestSegment) {
   }
 }
 
-// A row is also planned for other offsets, whose first segment is long. A variant for short segments must not be skipped
-// because of that one.
+// A row is also planned for other offsets, with a long segment. Variants for short segments must not be skipped then.
 TEST(SortSegments, ShortSegmentsOfALongArray) {
   App const sorts = app();
   ParameterMap const given;
