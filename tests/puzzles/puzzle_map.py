@@ -288,6 +288,8 @@ def write_recipe(path, apps):
 def complaints_of_report(command, report):
     """What is wrong with the rows of a command's report."""
     words = shlex.split(command)
+    if "--variant" not in words:
+        return []  # complaints_of_command says it
     of = {}
     for row in report["rows"]:
         of.setdefault((row["app"], row["variant"]), []).append(row)
@@ -312,11 +314,9 @@ def complaints_of_reports(commands, folder):
     for number, command in enumerate(commands, start=1):
         try:
             with open(os.path.join(folder, f"{number}.json"), encoding="utf-8") as file:
-                report = json.load(file)
-        except (OSError, ValueError) as error:
-            complaints.append(f"`{command}`: no report ({error})")
-            continue
-        complaints += [f"`{command}`: {why}" for why in complaints_of_report(command, report)]
+                complaints += [f"`{command}`: {why}" for why in complaints_of_report(command, json.load(file))]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            complaints.append(f"`{command}`: no report ({type(error).__name__}: {error})")
     return complaints
 
 

@@ -190,6 +190,12 @@ class Map(unittest.TestCase):
         with open(os.path.join(self.root, "1.json"), "w", encoding="utf-8") as file:
             file.write('{"rows": []}')
         self.assertEqual(len(puzzle_map.complaints_of_reports([command], self.root)), 2)
+        self.assertEqual(puzzle_map.complaints_of_reports(["./run matmul --input one.h5"], self.root), [])
+        for text in ("", "{}", "[]", '{"rows": null}'):
+            with open(os.path.join(self.root, "1.json"), "w", encoding="utf-8") as file:
+                file.write(text)
+            (complaint,) = puzzle_map.complaints_of_reports([command], self.root)
+            self.assertIn("no report", complaint, text)
 
     def test_the_later_edition(self):
         later = "## Later edition\n\n| puzzle | mini-app | variants | inputs | command |\n|---|---|---|---|---|\n"
