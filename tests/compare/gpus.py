@@ -9,7 +9,7 @@ the messages of `dot`, bandwidth from those of `transpose`. Then these steps, of
     weak     2^28 elements per GPU on 1, 2, 4, ... GPUs
     strong   2^28 and 2^30 elements on 1, 2, 4, ... GPUs; launches that are the same in weak are not repeated
     staged   the weak launches of the rows that send most, through host memory
-    tests    ranks_tests on as many ranks as GPUs, and on twice as many, which share them
+    tests    with --tests: ranks_tests on as many ranks as GPUs, and on twice as many, which share them
 
 Rows whose references take longest come last. After --seconds no launch begins, and a running one ends. The same
 command goes on from there: launches of studies that are done are not repeated. The tables are in
@@ -43,8 +43,11 @@ class Failed(Exception):
 
 def link_of(path):
     """Latency in seconds and bandwidth of a rank in bytes per second, from a report of `dot` and `transpose` on two."""
-    with open(path, encoding="utf-8") as file:
-        passed = [row for row in json.load(file)["rows"] if row["status"] == "passed" and row.get("ranks")]
+    try:
+        with open(path, encoding="utf-8") as file:
+            passed = [row for row in json.load(file)["rows"] if row["status"] == "passed" and row.get("ranks")]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Failed(f"{path} is no report ({error})") from error
     ranks = {row["app"]: row["ranks"] for row in passed}
     for app in ("dot", "transpose"):
         if app not in ranks or ranks[app]["count"] != 2:
@@ -234,6 +237,9 @@ class Host:
                 rows += [row for row in tables.get("weak", []) if row["ranks"] << 28 == 1 << int(name[6:])]
             if rows:
                 tables[name] = rows
+        if self.options.tables and not tables:
+            raise Failed(f"{self.options.directory} has no reports with a link (link.json, weak/*.json); name another "
+                         "directory")  # fmt: skip
         page = [
             f"`{name}` of two ranks: latency {time_text(latency)}, {bandwidth / 1e9:.3g} GB/s of a rank, one direction."
             for name, (latency, bandwidth) in links.items()
@@ -261,17 +267,19 @@ def main(arguments):
     parser.add_argument("--space", default="cuda")
     parser.add_argument("--launcher", default="mpirun --bind-to none -n {ranks}")
     parser.add_argument("--tests", help="ranks_tests of the same build")
-    parser.add_argument("--only", default=",".join(STEPS))
+    parser.add_argument("--only")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--tables", action="store_true")
     options = parser.parse_args(arguments)
     if options.gpus < 2:
         parser.error("--gpus is 2 or more")
-    only = options.only.split(",")
+    only = options.only.split(",") if options.only is not None else STEPS
     unknown = [step for step in only if step not in STEPS]
     if unknown:
         parser.error(f"there is no step '{unknown[0]}'; choose from {', '.join(STEPS)}")
+    if options.only is not None and "tests" in only and not options.tests:
+        parser.error("--only names tests, but no --tests names their program")
     options.program = os.path.abspath(options.program)
     options.tests = options.tests and os.path.abspath(options.tests)
     os.makedirs(options.directory, exist_ok=True)

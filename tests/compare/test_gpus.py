@@ -140,6 +140,30 @@ class Gpus(unittest.TestCase):
         with open(os.path.join(self.folder, "calls"), encoding="utf-8") as file:
             self.assertEqual({line.split()[0] for line in file}, {"predict"})
 
+    def test_tables_of_a_directory_without_reports_are_a_failure(self):
+        os.makedirs(self.out)
+        kept = os.path.join(self.out, "scaling.md")
+        with open(kept, "w", encoding="utf-8") as file:
+            file.write("kept")
+        code, output = self.run_it("--tables")
+        self.assertEqual(code, 1, output)
+        self.assertIn("has no reports with a link", output)
+        self.assertEqual(self.page(), "kept")
+
+    def test_a_link_that_is_no_report(self):
+        path = os.path.join(self.folder, "link.json")
+        for text in ("", "[]", "{}", '{"rows": null}'):
+            with self.subTest(text=text):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                self.assertRaisesRegex(gpus.Failed, "is no report", gpus.link_of, path)
+        self.assertRaisesRegex(gpus.Failed, "is no report", gpus.link_of, os.path.join(self.folder, "nothing"))
+
+    def test_tests_need_their_program(self):
+        code, output = self.run_it("--only", "weak,tests")
+        self.assertEqual(code, 2)
+        self.assertIn("no --tests names their program", output)
+
     def test_says_what_failed(self):
         self.write([row("dot", 1e-5)])
         code, output = self.run_it()
