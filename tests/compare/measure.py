@@ -55,8 +55,8 @@ CASES = {
     },
     **{
         f"sort_segments-{lengths}": (
-            ["sort_segments"], ORDERED, ["--variant", "sort_twice,mixed,{order}", "--lengths", lengths], False)
-        for lengths in ("uniform", "power_law")
+            ["sort_segments"], ORDERED, ["--variant", f"{variants},{{order}}", "--lengths", lengths], False)
+        for lengths, variants in (("uniform", "lanes_per_segment,sort_twice,mixed"), ("power_law", "sort_twice,mixed"))
     },
     "reduce_by_key": (["reduce_by_key"], ORDERED, ["--mean", "32"], False),
     "segmented_sum-uniform": (["segmented_sum"], ORDERED, ["--lengths", "uniform"], False),
@@ -110,14 +110,14 @@ def is_whole(path):
     try:
         with open(path, encoding="utf-8") as file:
             return json.load(file)["system"].get("finished") is not None
-    except (OSError, ValueError, KeyError):
-        return False
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False  # or it is no report
 
 
 def command_of(name, options, apps, report):
     """The command of a case, or None if the program has none of its mini-apps."""
     wanted, sizes, extra, _ = CASES[name]
-    chosen = wanted if wanted == ["all"] else [app for app in wanted if app in apps]
+    chosen = [app for app in wanted if app in apps]
     if not chosen:
         return None
     if options.quick:

@@ -131,6 +131,18 @@ class Measure(unittest.TestCase):
         self.assertEqual(len(self.calls()), 1)
         self.assertTrue(self.calls()[0].endswith("--json sizes-peers.json"), "a report's command names no directory")
 
+    def test_measures_again_what_is_no_report(self):
+        path = os.path.join(self.folder, "report.json")
+        for text in ("", "[]", "null", "{}", '{"system": null}'):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            self.assertFalse(measure.is_whole(path), text)
+
+    def test_short_segments_have_the_variant_for_them(self):
+        options = argparse.Namespace(program="tessera_peers", quick=False, space="cuda")
+        command = measure.command_of("sort_segments-uniform", options, {"sort_segments"}, "report.json")
+        self.assertIn("lanes_per_segment,sort_twice,mixed,cub", command)
+
     def test_pytorch_is_one_process_after_its_last_case(self):
         script = os.path.join(self.folder, "pytorch.py")
         with open(script, "w", encoding="utf-8") as file:
