@@ -5,6 +5,7 @@
 #include "harness.hpp"
 #include "prepared.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -299,6 +300,30 @@ TEST(SortSegments, ShortSegmentsOfALongArray) {
     EXPECT_EQ(report->status, Status::passed) << testing::name_of(at.app, row) << ": " << report->reason;
     at.problem_case->release_device_input();
   }
+}
+
+// The other input must differ far into long keys of 64-bit integers, which are no offsets, and offsets must not fall.
+TEST(SortSegments, OtherInputOfLongArrays) {
+  App const sorts = app();
+  auto const has_int64 = [](Row const& row) { return row.dtype == DType::int64; };
+  if (std::ranges::none_of(sorts.rows, has_int64)) GTEST_SKIP() << "no int64 in this build";
+  std::size_t const n = std::size_t{1} << 21;
+  auto const at = sorts.generate(DType::int64, n, 42, testing::with_defaults(sorts, {{"rows", std::int64_t{1} << 20}}));
+  auto& untyped = dynamic_cast<tessera::detail::UntypedCase&>(*at);
+  std::vector<HostField> const input = untyped.input();
+  auto const* const keys = static_cast<std::int64_t const*>(input.at(0).data.get());
+  auto const* const offsets = static_cast<std::int64_t const*>(input.at(2).data.get());
+  ASSERT_NE(keys[n - 1], 0);
+  std::int64_t const first_key = keys[0];
+  {
+    auto const others = untyped.other_input(space_name<Kokkos::DefaultHostExecutionSpace>());
+    EXPECT_EQ(keys[n - 1], 0);
+    EXPECT_GE(std::count(keys, keys + n, 0), std::ptrdiff_t{1} << 19);
+    EXPECT_EQ(std::count(offsets, offsets + (1 << 19), 0), 1 << 19);
+    EXPECT_TRUE(std::is_sorted(offsets, offsets + (1 << 20) + 1));
+  }
+  EXPECT_NE(keys[n - 1], 0);
+  EXPECT_EQ(keys[0], first_key);
 }
 
 // Offsets that are none: one message, before anything is read from them.

@@ -313,9 +313,8 @@ std::vector<std::unique_ptr<OtherValues>> UntypedCase::other_input(std::string_v
   std::vector<std::unique_ptr<OtherValues>> others;
   for (std::size_t i = 0; i < memory.size(); ++i) {
     std::size_t bytes = count_of(fields_.own[i]) * size_of(fields_.input[i].dtype);
-    // 64-bit integers are offsets, which must not fall: of many only the first become 0. They are few, because the
-    // segment behind them becomes long.
-    if (fields_.input[i].dtype == DType::int64 && bytes > OtherValues::most_bytes) bytes = 16 * sizeof(std::int64_t);
+    // Offsets must not fall: only the first of them become 0.
+    if (fields_.input[i].name == "offsets") bytes = std::min(bytes, OtherValues::most_bytes);
     others.push_back(std::make_unique<OtherValues>(space, memory[i].get(), bytes));
   }
   return others;
@@ -367,7 +366,8 @@ void UntypedRun::renew() {
       make_plan();
       enqueue();
       fence();
-    } catch (Skip const&) {  // the variant does not take this input, but it takes that of the case
+    } catch (Skip const&) {
+      // A variant may refuse the other input, for example a long segment. What its Plan keeps is then not checked.
       is_made = false;
     }
   }
