@@ -179,8 +179,8 @@ class ClusterLaunch<Kokkos::Cuda, Kernel, most_lanes, teams_together> {
     }
     if (error != cudaSuccess || resident < 1) {
       (void)cudaGetLastError();  // otherwise the next kernel would report it
-      throw Skip("clusters of " + std::to_string(shape.size) + " teams of " + std::to_string(bytes) +
-                 " bytes of scratch (the device has no room for one)");
+      std::string const whose = shape.size > 1 ? "clusters of " + std::to_string(shape.size) + " teams" : "teams";
+      throw Skip(whose + " of " + std::to_string(bytes) + " bytes of scratch (the device has no room for one)");
     }
     resident_ = static_cast<std::size_t>(resident);
   }
