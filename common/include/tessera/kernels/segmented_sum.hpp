@@ -62,8 +62,8 @@ struct SegmentedSumTuning {
   using Bounds = TeamBounds<Exec, most_lanes, 6>;
   /// The least chunk of a host's thread, in steps: it takes microseconds, more than its search.
   static constexpr std::size_t least_chunk = 4096;
-  /// Returns the number of chunks. On a GPU about five waves of teams: few sums are left for the second launch. On a host more
-  /// chunks than threads, because rows that begin in earlier chunks cost little.
+  /// Returns the number of chunks. On a GPU about five waves of teams: few sums remain for the second launch. On a host
+  /// more chunks than threads, because rows that begin in earlier chunks cost little.
   [[nodiscard]] static std::size_t chunks(Exec const& exec, int lanes_of_team) {
     return is_gpu<Exec> ? teams_that_fill(exec, lanes_of_team) : 16 * teams_at_once(exec, 1);
   }
