@@ -513,4 +513,27 @@ Exchange::Exchange(Ranks const& ranks, std::size_t most)
 Exchange::Exchange(Exchange&& other) noexcept = default;
 Exchange::~Exchange() { wait(); }
 
+void together(Ranks const& ranks, std::function<void()> const& step) {
+  if (ranks.count() == 1) {
+    step();
+    return;
+  }
+  std::string fault;  // "u..." for a UserError, "e..." for any other exception
+  try {
+    step();
+  } catch (UserError const& error) {
+    fault = std::string("u") + error.what();
+  } catch (std::exception const& error) {
+    fault = std::string("e") + error.what();
+  }
+  std::vector<std::string> const all = ranks.all_gather(fault);
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (all[r].empty()) continue;
+    bool const same = std::ranges::count(all, all[r]) == ranks.count();
+    std::string const text = (same ? "" : "rank " + std::to_string(r) + ": ") + all[r].substr(1);
+    if (all[r].front() == 'u') throw UserError(text);
+    throw std::runtime_error(text);
+  }
+}
+
 }  // namespace tessera::ranks

@@ -11,7 +11,22 @@
 #include <tessera/table/runtime.hpp>
 #include <tessera/table/untyped.hpp>
 
-namespace tessera::detail {
+namespace tessera {
+
+ParameterMap given_by_run(std::vector<ParameterSpec> const& specs, ParameterMap parameters, std::size_t size,
+                          std::uint64_t seed, DType dtype) {
+  for (ParameterSpec const& spec : specs) {
+    switch (spec.given_by) {
+      case GivenBy::option: break;
+      case GivenBy::size: parameters[spec.name] = static_cast<std::int64_t>(size); break;
+      case GivenBy::seed: parameters[spec.name] = static_cast<std::int64_t>(seed); break;
+      case GivenBy::dtype: parameters[spec.name] = std::string(name_of(dtype)); break;
+    }
+  }
+  return parameters;
+}
+
+namespace detail {
 
 namespace {
 
@@ -86,6 +101,12 @@ double bytes_of(std::vector<FieldSpec> const& specs, std::vector<Shape> const& s
   return bytes;
 }
 
+// Returns a pointer to memory that others own.
+std::shared_ptr<unsigned char> borrowed(void const* memory) {
+  auto* const bytes = static_cast<unsigned char*>(const_cast<void*>(memory));
+  return {bytes, [](unsigned char*) {}};
+}
+
 // Returns the places on several ranks; nothing on one rank.
 std::vector<FieldPlace> places_of(std::vector<FieldSpec> const& specs, std::vector<Shape> const& whole,
                                   Splits const& splits) {
@@ -131,19 +152,41 @@ std::vector<unsigned char*> pointers_to(std::vector<std::shared_ptr<unsigned cha
   return result;
 }
 
-std::shared_ptr<unsigned char> borrowed(void const* memory) {
-  auto* const bytes = static_cast<unsigned char*>(const_cast<void*>(memory));
-  return {bytes, [](unsigned char*) {}};
-}
-
-CaseFields filled_fields(std::vector<FieldSpec> input, std::vector<FieldSpec> output, std::vector<Shape> const& whole,
-                         std::vector<ranks::Box> const& boxes, FillField const& fill) {
-  CaseFields fields{.input = std::move(input), .output = std::move(output), .whole = whole, .own = whole, .memory = {}};
+std::unique_ptr<Case> filled_case(CaseType const& type, std::vector<Shape> const& whole,
+                                  std::vector<ranks::Box> const& boxes, ParameterMap const& parameters,
+                                  FillField const& fill) {
+  CaseFields fields{
+      .input = type.input_fields(), .output = type.output_fields(), .whole = whole, .own = whole, .memory = {}};
   for (std::size_t i = 0; i < whole.size(); ++i) fields.own[i] = ranks::shape_of(boxes[i], whole[i]);
   // Allocates on all ranks or on none: they may read the data collectively.
   ranks::together(ranks::world(), [&] { fields.memory = host_memory_of(fields.input, fields.own); });
   for (std::size_t i = 0; i < whole.size(); ++i) fill(i, boxes[i], fields.memory[i].get());
-  return fields;
+  return type.make(std::move(fields), parameters, [=](std::vector<ranks::Box> const& other) {
+    return filled_case(type, whole, other, parameters, fill);
+  });
+}
+
+std::unique_ptr<Case> borrowed_case(CaseType const& type, BorrowedFields const& fields,
+                                    ParameterMap const& parameters) {
+  CaseFields own{.input = type.input_fields(),
+                 .output = type.output_fields(),
+                 .whole = fields.input_shapes,
+                 .own = fields.input_shapes,
+                 .memory = {}};
+  for (void const* const memory : fields.input) own.memory.push_back(borrowed(memory));
+  std::unique_ptr<UntypedCase> result = type.make(std::move(own), parameters, {});
+  result->borrow(fields);
+  return result;
+}
+
+void refuse(DType dtype, std::string_view name, bool has_short_floats, bool has_more_integers) {
+  std::string const quoted = "dtype '" + std::string(name_of(dtype)) + "'";
+  std::string const refused = std::string(name) + " does not support " + quoted;
+  if (size_of(dtype) == 2 && !has_short_floats) throw UserError(refused + " (it takes no 16-bit floats); use another");
+  if (is_more_integer(dtype) && !has_more_integers) {
+    throw UserError(refused + " (it takes no integers other than int32); use another");
+  }
+  throw UserError(quoted + " is not in this build (TESSERA_DTYPES left it out); use another, or build with it");
 }
 
 void check_reals(std::vector<ParameterSpec> const& specs, ParameterMap const& map, DType dtype) {
@@ -176,6 +219,12 @@ void check_reals(std::vector<ParameterSpec> const& specs, ParameterMap const& ma
 std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> const& specs) {
   std::vector<Shape> shapes;
   for (FieldSpec const& spec : specs) shapes.push_back(source.shape(spec));
+  return shapes;
+}
+
+std::vector<Shape> shapes_on_ranks(FieldSource const& source, std::vector<FieldSpec> const& specs) {
+  std::vector<Shape> shapes;
+  ranks::together(ranks::world(), [&] { shapes = shapes_in(source, specs); });
   return shapes;
 }
 
@@ -223,6 +272,7 @@ UntypedCase::UntypedCase(DType dtype, CaseFields fields, ParameterMap parameters
       parameters_(std::move(parameters)),
       part_{ranks::world(), fields_.whole},
       make_boxes_(std::move(make_boxes)) {}
+UntypedCase::~UntypedCase() = default;
 
 std::vector<HostField> UntypedCase::input() const { return named_fields(fields_.input, fields_.own, fields_.memory); }
 std::vector<HostField> UntypedCase::input_shapes() const { return named_fields(fields_.input, part_.input, {}); }
@@ -403,4 +453,6 @@ bool UntypedRun::same_as_kept() {
   return memory_->same_bits(kept_);
 }
 
-}  // namespace tessera::detail
+}  // namespace detail
+
+}  // namespace tessera

@@ -59,7 +59,7 @@ using MemberSpecs = std::vector<MemberSpec<P>>;
 template <class P>
 [[nodiscard]] std::vector<ParameterSpec> parameter_specs() {
   std::vector<ParameterSpec> specs;
-  for (MemberSpec<P> const& member : P::specs()) specs.push_back(member.spec);
+  for (MemberSpec<P>& member : P::specs()) specs.push_back(std::move(member.spec));
   return specs;
 }
 
@@ -110,20 +110,6 @@ template <class P>
 [[nodiscard]] inline ParameterSpec seed_parameter() { return given_parameter("seed", "the seed", GivenBy::seed); }
 [[nodiscard]] inline ParameterSpec dtype_parameter() {
   return given_parameter("dtype", "the dtype of the run", GivenBy::dtype);
-}
-
-/// Returns the parameters of a generated input: those that the run gives are set.
-[[nodiscard]] inline ParameterMap given_by_run(std::vector<ParameterSpec> const& specs, ParameterMap parameters,
-                                               std::size_t size, std::uint64_t seed, DType dtype) {
-  for (ParameterSpec const& spec : specs) {
-    switch (spec.given_by) {
-      case GivenBy::option: break;
-      case GivenBy::size: parameters[spec.name] = static_cast<std::int64_t>(size); break;
-      case GivenBy::seed: parameters[spec.name] = static_cast<std::int64_t>(seed); break;
-      case GivenBy::dtype: parameters[spec.name] = std::string(name_of(dtype)); break;
-    }
-  }
-  return parameters;
 }
 
 /// --c, added to each element.

@@ -246,28 +246,6 @@ class Exchange {
 /// Runs `step` on every rank. If it throws on any rank, all ranks throw the exception of the first such rank; a
 /// UserError stays a UserError. The text names the rank unless all ranks have the same text. `step` must not
 /// communicate, because a rank that throws would leave the others waiting.
-template <class Step>
-void together(Ranks const& ranks, Step const& step) {
-  if (ranks.count() == 1) {
-    step();
-    return;
-  }
-  std::string fault;  // "u..." for a UserError, "e..." for any other exception
-  try {
-    step();
-  } catch (UserError const& error) {
-    fault = std::string("u") + error.what();
-  } catch (std::exception const& error) {
-    fault = std::string("e") + error.what();
-  }
-  std::vector<std::string> const all = ranks.all_gather(fault);
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    if (all[r].empty()) continue;
-    bool const same = std::ranges::count(all, all[r]) == ranks.count();
-    std::string const text = (same ? "" : "rank " + std::to_string(r) + ": ") + all[r].substr(1);
-    if (all[r].front() == 'u') throw UserError(text);
-    throw std::runtime_error(text);
-  }
-}
+void together(Ranks const& ranks, std::function<void()> const& step);
 
 }  // namespace tessera::ranks

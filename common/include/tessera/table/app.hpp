@@ -209,6 +209,10 @@ struct Footprint {
   double input_bytes_on_each = 0;         ///< the part of `input_bytes` that each of several ranks holds completely
 };
 
+/// Returns the parameters of a generated input: those that the run gives are set.
+[[nodiscard]] ParameterMap given_by_run(std::vector<ParameterSpec> const& specs, ParameterMap parameters,
+                                        std::size_t size, std::uint64_t seed, DType dtype);
+
 /// A mini-app: everything that the driver needs.
 struct App {
   AppInfo info;

@@ -136,9 +136,9 @@ class TypedCase final : public UntypedCase {
  public:
   using HostInput = InputOnHost<Problem, T>;
 
-  TypedCase(CaseFields fields, typename Problem::Parameters const& typed, ParameterMap parameters, MakeBoxes make_boxes)
-      : UntypedCase(dtype_of<T>, std::move(fields), std::move(parameters), std::move(make_boxes)) {
-    input_.parameters = typed;
+  TypedCase(CaseFields fields, ParameterMap const& parameters, MakeBoxes make_boxes)
+      : UntypedCase(dtype_of<T>, std::move(fields), parameters, std::move(make_boxes)) {
+    input_.parameters = typed_parameters<typename Problem::Parameters>(parameters);
     wrap_fields(input_, this->fields().own, pointers_to(this->fields().memory));
   }
 
@@ -525,17 +525,16 @@ template <class Problem>
   return given_by_run(parameter_specs<typename Problem::Parameters>(), options, size, seed, dtype);
 }
 
-/// Returns a case with these parts of each input field.
 template <class Problem, class T>
-[[nodiscard]] std::unique_ptr<Case> filled_case(std::vector<Shape> const& whole, std::vector<ranks::Box> const& boxes,
-                                                typename Problem::Parameters const& parameters, ParameterMap const& map,
-                                                FillField const& fill) {
-  return std::make_unique<TypedCase<Problem, T>>(
-      filled_fields(describe<InputOnHost<Problem, T>>(), describe<OutputOnHost<Problem, T>>(), whole, boxes, fill),
-      parameters, map, [=](std::vector<ranks::Box> const& other) {
-        return filled_case<Problem, T>(whole, other, parameters, map, fill);
-      });
+[[nodiscard]] std::unique_ptr<UntypedCase> make_case(CaseFields fields, ParameterMap const& map,
+                                                     UntypedCase::MakeBoxes make_boxes) {
+  return std::make_unique<TypedCase<Problem, T>>(std::move(fields), map, std::move(make_boxes));
 }
+
+template <class Problem, class T>
+inline constexpr CaseType case_type{.input_fields = describe<InputOnHost<Problem, T>>,
+                                    .output_fields = describe<OutputOnHost<Problem, T>>,
+                                    .make = make_case<Problem, T>};
 
 /// Returns a case with this rank's part of each input field.
 template <class Problem, class T>
@@ -544,7 +543,7 @@ template <class Problem, class T>
                                              FillField const& fill) {
   (void)Problem::output_shapes(whole, parameters);  // throws if the shapes do not match
   std::vector<ranks::Box> const boxes = own_boxes(whole, input_splits_of<Problem>(whole, parameters));
-  return filled_case<Problem, T>(whole, boxes, parameters, map, fill);
+  return filled_case(case_type<Problem, T>, whole, boxes, map, fill);
 }
 
 template <class Problem, class T>
@@ -583,8 +582,7 @@ template <class Problem, class T>
 [[nodiscard]] std::unique_ptr<Case> read(FieldSource const& source, ParameterMap const& map) {
   auto const parameters = checked_parameters<Problem, T>(map);
   auto const specs = describe<InputOnHost<Problem, T>>();
-  std::vector<Shape> shapes;
-  ranks::together(ranks::world(), [&] { shapes = shapes_in(source, specs); });
+  std::vector<Shape> const shapes = shapes_on_ranks(source, specs);
   return own_case<Problem, T>(shapes, parameters, map, filled_from(source, specs, shapes));
 }
 
@@ -592,36 +590,47 @@ template <class Problem, class T>
 [[nodiscard]] std::unique_ptr<Case> borrow(BorrowedFields const& fields, ParameterMap const& map) {
   auto const parameters = checked_parameters<Problem, T>(map);
   (void)Problem::output_shapes(fields.input_shapes, parameters);  // throws if the shapes do not match
-  CaseFields own{.input = describe<InputOnHost<Problem, T>>(),
-                 .output = describe<OutputOnHost<Problem, T>>(),
-                 .whole = fields.input_shapes,
-                 .own = fields.input_shapes,
-                 .memory = {}};
-  for (void const* const memory : fields.input) own.memory.push_back(borrowed(memory));
-  auto result = std::make_unique<TypedCase<Problem, T>>(
-      std::move(own), parameters, map, [](std::vector<ranks::Box> const&) -> std::unique_ptr<Case> { return nullptr; });
-  result->borrow(fields);
-  return result;
+  return borrowed_case(case_type<Problem, T>, fields, map);
 }
 
-/// Calls `body.template operator()<T>()` for the enabled dtype. Throws UserError if this build lacks the dtype.
-template <class Problem, class Body>
-auto with_dtype(DType dtype, Body&& body) {
-  std::optional<decltype(body.template operator()<float>())> result;
+template <class Problem, class T>
+[[nodiscard]] Footprint footprint_of_size(std::size_t size, ParameterMap const& map) {
+  auto const parameters = checked_parameters<Problem, T>(generated_parameters<Problem>(map, size, 0, dtype_of<T>));
+  return footprint<Problem, T>(Problem::input_shapes(size, parameters), parameters);
+}
+
+template <class Problem, class T>
+[[nodiscard]] Footprint footprint_of_source(FieldSource const& source, ParameterMap const& map) {
+  return footprint<Problem, T>(shapes_in(source, describe<InputOnHost<Problem, T>>()),
+                               checked_parameters<Problem, T>(map));
+}
+
+/// The functions of an App (see there) for one dtype.
+struct TypedFunctions {
+  CaseType type;
+  Footprint (*footprint_of_size)(std::size_t size, ParameterMap const&);
+  Footprint (*footprint_of_source)(FieldSource const&, ParameterMap const&);
+  std::unique_ptr<Case> (*generate)(std::size_t size, std::uint64_t seed, DataKind, ParameterMap const&);
+  std::unique_ptr<Case> (*read)(FieldSource const&, ParameterMap const&);
+  std::unique_ptr<Case> (*borrow)(BorrowedFields const&, ParameterMap const&);
+};
+template <class Problem, class T>
+inline constexpr TypedFunctions typed_functions{.type = case_type<Problem, T>,
+                                                .footprint_of_size = footprint_of_size<Problem, T>,
+                                                .footprint_of_source = footprint_of_source<Problem, T>,
+                                                .generate = generate<Problem, T>,
+                                                .read = read<Problem, T>,
+                                                .borrow = borrow<Problem, T>};
+
+/// Throws UserError if this build lacks the dtype.
+template <class Problem>
+[[nodiscard]] TypedFunctions const& functions_for(DType dtype) {
+  TypedFunctions const* found = nullptr;
   for_each_dtype<Problem>([&]<class T>() {
-    if (dtype_of<T> == dtype) result = body.template operator()<T>();
+    if (dtype_of<T> == dtype) found = &typed_functions<Problem, T>;
   });
-  if (result) return *std::move(result);
-  if (size_of(dtype) == 2 && !has_short_floats<Problem>) {
-    throw UserError(std::string(Problem::info.name) + " does not support dtype '" + std::string(name_of(dtype)) +
-                    "' (it takes no 16-bit floats); use another");
-  }
-  if (is_more_integer(dtype) && !has_more_integers<Problem>) {
-    throw UserError(std::string(Problem::info.name) + " does not support dtype '" + std::string(name_of(dtype)) +
-                    "' (it takes no integers other than int32); use another");
-  }
-  throw UserError("dtype '" + std::string(name_of(dtype)) +
-                  "' is not in this build (TESSERA_DTYPES left it out); use another, or build with it");
+  if (found == nullptr) refuse(dtype, Problem::info.name, has_short_floats<Problem>, has_more_integers<Problem>);
+  return *found;
 }
 
 }  // namespace detail
@@ -685,28 +694,17 @@ template <class Problem>
     app.variants.push_back(variant.info);
     app.rows.insert(app.rows.end(), variant.rows.begin(), variant.rows.end());
   }
-  app.input_fields = [](DType dtype) {
-    return detail::with_dtype<Problem>(dtype, []<class T>() { return describe<InputOnHost<Problem, T>>(); });
-  };
-  app.output_fields = [](DType dtype) {
-    return detail::with_dtype<Problem>(dtype, []<class T>() { return describe<OutputOnHost<Problem, T>>(); });
-  };
+  app.input_fields = [](DType dtype) { return detail::functions_for<Problem>(dtype).type.input_fields(); };
+  app.output_fields = [](DType dtype) { return detail::functions_for<Problem>(dtype).type.output_fields(); };
   app.check_parameters = [](ParameterMap const& map) { (void)typed_parameters<typename Problem::Parameters>(map); };
   app.input_shapes = [](std::size_t size, ParameterMap const& map) {
     return Problem::input_shapes(size, typed_parameters<typename Problem::Parameters>(map));
   };
   app.footprint_of_size = [](DType dtype, std::size_t size, ParameterMap const& map) {
-    return detail::with_dtype<Problem>(dtype, [&]<class T>() {
-      auto const parameters =
-          detail::checked_parameters<Problem, T>(detail::generated_parameters<Problem>(map, size, 0, dtype));
-      return detail::footprint<Problem, T>(Problem::input_shapes(size, parameters), parameters);
-    });
+    return detail::functions_for<Problem>(dtype).footprint_of_size(size, map);
   };
   app.footprint_of_source = [](DType dtype, FieldSource const& source, ParameterMap const& map) {
-    return detail::with_dtype<Problem>(dtype, [&]<class T>() {
-      return detail::footprint<Problem, T>(detail::shapes_in(source, describe<InputOnHost<Problem, T>>()),
-                                           detail::checked_parameters<Problem, T>(map));
-    });
+    return detail::functions_for<Problem>(dtype).footprint_of_source(source, map);
   };
   if constexpr (requires(FieldSource const& source) { Problem::check_source(DType{}, source); }) {
     app.check_source = [](DType dtype, FieldSource const& source) { Problem::check_source(dtype, source); };
@@ -733,14 +731,13 @@ template <class Problem>
     };
   }
   app.generate_data = [](DType dtype, std::size_t size, std::uint64_t seed, DataKind data, ParameterMap const& map) {
-    return detail::with_dtype<Problem>(dtype,
-                                       [&]<class T>() { return detail::generate<Problem, T>(size, seed, data, map); });
+    return detail::functions_for<Problem>(dtype).generate(size, seed, data, map);
   };
   app.read = [](DType dtype, FieldSource const& source, ParameterMap const& map) {
-    return detail::with_dtype<Problem>(dtype, [&]<class T>() { return detail::read<Problem, T>(source, map); });
+    return detail::functions_for<Problem>(dtype).read(source, map);
   };
   app.borrow = [](DType dtype, BorrowedFields const& fields, ParameterMap const& map) {
-    return detail::with_dtype<Problem>(dtype, [&]<class T>() { return detail::borrow<Problem, T>(fields, map); });
+    return detail::functions_for<Problem>(dtype).borrow(fields, map);
   };
   return app;
 }

@@ -38,9 +38,6 @@ using FillField = std::function<void(std::size_t field, ranks::Box const& box, u
 /// Returns a function that fills fields from `source`. `source` must outlive the result.
 [[nodiscard]] FillField filled_from(FieldSource const& source, std::vector<FieldSpec> specs, std::vector<Shape> shapes);
 
-/// Returns a pointer to memory that others own.
-[[nodiscard]] std::shared_ptr<unsigned char> borrowed(void const* memory);
-
 /// Parts of each input field in host memory, and descriptions of the fields.
 struct CaseFields {
   std::vector<FieldSpec> input;
@@ -53,17 +50,17 @@ struct CaseFields {
 /// Returns the addresses of the blocks.
 [[nodiscard]] std::vector<unsigned char*> pointers_to(std::vector<std::shared_ptr<unsigned char>> const& memory);
 
-/// Returns these parts, filled, in newly allocated host memory.
-[[nodiscard]] CaseFields filled_fields(std::vector<FieldSpec> input, std::vector<FieldSpec> output,
-                                       std::vector<Shape> const& whole, std::vector<ranks::Box> const& boxes,
-                                       FillField const& fill);
-
 /// Throws UserError if a real parameter would become infinite or 0 in the type in which it is used. (It may be rounded.
 /// The Problem's `check` tests the requirements of int32.)
 void check_reals(std::vector<ParameterSpec> const& specs, ParameterMap const& map, DType dtype);
 
 /// Returns the shapes of these fields.
 [[nodiscard]] std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> const& specs);
+/// The same; all ranks throw if one of them does.
+[[nodiscard]] std::vector<Shape> shapes_on_ranks(FieldSource const& source, std::vector<FieldSpec> const& specs);
+
+/// Throws UserError: the mini-app `name` has no rows in that dtype, in this build or in any.
+[[noreturn]] void refuse(DType dtype, std::string_view name, bool has_short_floats, bool has_more_integers);
 
 /// Returns the memory that a case needs without its reference. Throws UserError if a field is too large for an address,
 /// or a rank's part for a View.
@@ -86,6 +83,7 @@ class UntypedCase : public Case {
   using MakeBoxes = std::function<std::unique_ptr<Case>(std::vector<ranks::Box> const&)>;
 
   UntypedCase(DType dtype, CaseFields fields, ParameterMap parameters, MakeBoxes make_boxes);
+  ~UntypedCase() override;
 
   [[nodiscard]] DType dtype() const override { return dtype_; }
   [[nodiscard]] ParameterMap const& parameters() const override { return parameters_; }
@@ -151,6 +149,23 @@ class UntypedCase : public Case {
   std::vector<unsigned char*> borrowed_output_;
   HostBuffers buffers_;
 };
+
+/// How to make the case of a Problem and dtype.
+struct CaseType {
+  std::vector<FieldSpec> (*input_fields)();
+  std::vector<FieldSpec> (*output_fields)();
+  std::unique_ptr<UntypedCase> (*make)(CaseFields fields, ParameterMap const& parameters,
+                                       UntypedCase::MakeBoxes make_boxes);
+};
+
+/// Returns a case with these parts of each input field, filled, in newly allocated host memory.
+[[nodiscard]] std::unique_ptr<Case> filled_case(CaseType const& type, std::vector<Shape> const& whole,
+                                                std::vector<ranks::Box> const& boxes, ParameterMap const& parameters,
+                                                FillField const& fill);
+
+/// Returns a case whose fields others own; it has no other parts.
+[[nodiscard]] std::unique_ptr<Case> borrowed_case(CaseType const& type, BorrowedFields const& fields,
+                                                  ParameterMap const& parameters);
 
 /// The parts of a row's run that do not depend on its Plan.
 class UntypedRun : public RowRun {
