@@ -60,7 +60,8 @@ class RowRun {
   /// Waits for the execution space, and completes the work of a launch that is not timed.
   virtual void finish() { fence(); }
   /// Constructs the Plan again and launches it once, both with different input, then restores the input. Everything
-  /// that a Plan has kept of the input since its construction or its first launch is wrong afterwards.
+  /// that a Plan has kept of the input since its construction or its first launch is wrong afterwards. A variant may
+  /// refuse the different input with a Skip. What its Plan keeps is then not checked.
   virtual void renew() {}
   /// Reads and writes a buffer larger than the last-level cache, so that the next run starts cold.
   virtual void evict_cache() = 0;
