@@ -226,13 +226,36 @@ void for_host_ranges(std::size_t count, std::function<void(std::size_t, std::siz
   Host().fence("tessera: host ranges");
 }
 
+void other_offsets(std::span<std::int64_t> offsets) {
+  for (std::size_t i = 1; i + 1 < offsets.size(); i += 2) {
+    std::int64_t const first = offsets[i] - offsets[i - 1];
+    std::int64_t const second = offsets[i + 1] - offsets[i];
+    if (first != second) {
+      offsets[i] = offsets[i - 1] + second;
+    } else if (first > 0) {
+      --offsets[i];
+    }
+  }
+}
+
 OtherValues::OtherValues(std::string_view space, unsigned char* data, std::size_t bytes)
+    : OtherValues(space, data, bytes, std::vector<unsigned char>(std::min(bytes, most_bytes)).data()) {}
+
+OtherValues::OtherValues(std::string_view space, unsigned char* data, std::size_t bytes, void const* values)
     : space_(space), data_(data), words_(bytes / sizeof(std::uint32_t)) {
   if (words_ == 0) return;
-  std::vector<unsigned char> const zeros(Pieces{words_}.count() * sizeof(std::uint32_t));
-  others_ = allocate_in(space_, zeros.size(), "tessera: other values");
-  copy_from_host(space_, others_.get(), zeros.data(), zeros.size());
+  std::size_t const replaced = Pieces{words_}.count() * sizeof(std::uint32_t);
+  others_ = allocate_in(space_, replaced, "tessera: other values");
+  copy_from_host(space_, others_.get(), values, replaced);
   exchange();
+}
+
+std::unique_ptr<OtherValues> OtherValues::of_offsets(std::string_view space, unsigned char* data, std::size_t bytes) {
+  std::vector<std::int64_t> offsets(std::min(bytes, most_bytes) / sizeof(std::int64_t));
+  bytes = offsets.size() * sizeof(std::int64_t);
+  if (bytes > 0) copy_to_host(space, offsets.data(), data, bytes);
+  other_offsets(offsets);
+  return std::unique_ptr<OtherValues>(new OtherValues(space, data, bytes, offsets.data()));
 }
 
 OtherValues::~OtherValues() {

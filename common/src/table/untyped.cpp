@@ -362,10 +362,9 @@ std::vector<std::unique_ptr<OtherValues>> UntypedCase::other_input(std::string_v
   auto const& memory = copies == on_device_.end() ? fields_.memory : copies->second;
   std::vector<std::unique_ptr<OtherValues>> others;
   for (std::size_t i = 0; i < memory.size(); ++i) {
-    std::size_t bytes = count_of(fields_.own[i]) * size_of(fields_.input[i].dtype);
-    // Offsets must not fall: only the first of them become 0.
-    if (fields_.input[i].name == "offsets") bytes = std::min(bytes, OtherValues::most_bytes);
-    others.push_back(std::make_unique<OtherValues>(space, memory[i].get(), bytes));
+    std::size_t const bytes = count_of(fields_.own[i]) * size_of(fields_.input[i].dtype);
+    others.push_back(fields_.input[i].name == "offsets" ? OtherValues::of_offsets(space, memory[i].get(), bytes)
+                                                        : std::make_unique<OtherValues>(space, memory[i].get(), bytes));
   }
   return others;
 }

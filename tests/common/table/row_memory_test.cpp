@@ -63,6 +63,44 @@ TEST_P(RowMemory, OtherValuesForAWhile) {
   }
 }
 
+// Other offsets are valid for the same keys: kernels read keys and offsets by them.
+TEST(OtherOffsets, KeepTheContract) {
+  auto const other = [](std::vector<std::int64_t> offsets) {
+    other_offsets(offsets);
+    return offsets;
+  };
+  using Offsets = std::vector<std::int64_t>;
+  EXPECT_EQ(other({}), Offsets({}));
+  EXPECT_EQ(other({0}), Offsets({0}));
+  EXPECT_EQ(other({0, 5}), Offsets({0, 5}));
+  EXPECT_EQ(other({0, 1, 6}), Offsets({0, 5, 6}));
+  EXPECT_EQ(other({0, 3, 6}), Offsets({0, 2, 6}));
+  EXPECT_EQ(other({0, 0, 0}), Offsets({0, 0, 0}));
+  EXPECT_EQ(other({0, 0, 4, 4, 9, 10}), Offsets({0, 4, 4, 9, 9, 10}));
+}
+
+TEST_P(RowMemory, OtherOffsetsForAWhile) {
+  for (std::size_t const n : {0, 1, 2, 1000, (1 << 19) + 7}) {
+    std::vector<std::int64_t> offsets(n);
+    for (std::size_t i = 0; i < n; ++i) offsets[i] = static_cast<std::int64_t>(i * i);
+    std::size_t const bytes = n * sizeof(std::int64_t);
+    auto const field = allocate_in(space(), bytes, "field");
+    copy_from_host(space(), field.get(), offsets.data(), bytes);
+    std::vector<std::int64_t> now(n);
+    {
+      auto const others = OtherValues::of_offsets(space(), field.get(), bytes);
+      copy_to_host(space(), now.data(), field.get(), bytes);
+      EXPECT_TRUE(std::ranges::is_sorted(now));
+      if (n == 0) continue;
+      EXPECT_EQ(now.front(), offsets.front());
+      EXPECT_EQ(now.back(), offsets.back());
+      EXPECT_EQ(now != offsets, n > 2);
+    }
+    copy_to_host(space(), now.data(), field.get(), bytes);
+    EXPECT_EQ(now, offsets) << n;
+  }
+}
+
 // A single different bit must be found, anywhere and in each of several fields.
 TEST_P(RowMemory, OneBitIsNotTheSame) {
   for (std::size_t const n : {1, 2, 31, 1025, 65537, (1 << 20) + 3}) {

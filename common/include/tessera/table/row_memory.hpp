@@ -4,8 +4,10 @@
 /// it is compiled once (tessera::runtime) and not with every variant.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,19 +50,28 @@ void copy_to_host(std::string_view space, void* to, void const* from, std::size_
 /// thread, for_blocks is used.
 void for_host_ranges(std::size_t count, std::function<void(std::size_t begin, std::size_t end)> const& body);
 
-/// Puts other values into a field in a space's memory during its lifetime: zeros, which are valid in every field. Up to
-/// 4 MiB it replaces the whole field; in a larger field it replaces 4 MiB in pieces spread over the field, including
-/// its first and last bytes. The cost therefore has a bound for any size.
+/// Replaces offsets of segments by others that are valid: they do not fall, and the first and the last one stay. Two
+/// neighbours swap their lengths; if both are equal, the first one gives an element to the second one. So no segment
+/// becomes much longer than the longest one.
+void other_offsets(std::span<std::int64_t> offsets);
+
+/// Puts other values into a field in a space's memory during its lifetime: zeros, which are valid in every field but
+/// offsets. Up to 4 MiB it replaces the whole field; in a larger field it replaces 4 MiB in pieces spread over the
+/// field, including its first and last bytes. The cost therefore has a bound for any size.
 class OtherValues {
  public:
   static constexpr std::size_t most_bytes = std::size_t{1} << 22;  ///< of a field that are replaced
 
   OtherValues(std::string_view space, unsigned char* data, std::size_t bytes);
+  /// Other offsets of segments: see other_offsets(). Only the first 4 MiB of a field change.
+  [[nodiscard]] static std::unique_ptr<OtherValues> of_offsets(std::string_view space, unsigned char* data,
+                                                               std::size_t bytes);
   ~OtherValues();
   OtherValues(OtherValues const&) = delete;
   OtherValues& operator=(OtherValues const&) = delete;
 
  private:
+  OtherValues(std::string_view space, unsigned char* data, std::size_t bytes, void const* values);
   void exchange();
 
   std::string space_;
