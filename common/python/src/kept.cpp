@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "kernels.hpp"
 #include "runtime.hpp"
@@ -15,9 +16,15 @@ namespace {
 namespace tools = Kokkos::Tools::Experimental;
 
 struct Kept {
-  KeptKey key;
+  void const* type;
+  std::uint64_t stream;
+  std::vector<std::uint64_t> numbers;
   std::shared_ptr<void> object;
   std::size_t bytes;
+
+  [[nodiscard]] bool is(KeptKey const& key) const {
+    return type == key.type && stream == key.stream && std::ranges::equal(numbers, key.numbers);
+  }
 };
 
 // The last used is the first. Never destroyed: a process may end without Kokkos.
@@ -67,15 +74,16 @@ std::size_t AllocatedBytes::count() const { return allocated; }
 
 void* find_kept(KeptKey const& key) {
   auto& objects = store().objects;
-  auto const found = std::ranges::find_if(objects, [&](auto const& one) { return one->key == key; });
+  auto const found = std::ranges::find_if(objects, [&](auto const& one) { return one->is(key); });
   if (found == objects.end()) return nullptr;
   std::rotate(objects.begin(), found, found + 1);
   return objects.front()->object.get();
 }
 
-void keep(KeptKey key, std::shared_ptr<void> object, std::size_t bytes) {
+void keep(KeptKey const& key, std::shared_ptr<void> object, std::size_t bytes) {
   Store& all = store();
-  auto kept = std::make_unique<Kept>(Kept{std::move(key), std::move(object), bytes});
+  std::vector<std::uint64_t> numbers(key.numbers.begin(), key.numbers.end());
+  auto kept = std::make_unique<Kept>(Kept{key.type, key.stream, std::move(numbers), std::move(object), bytes});
   all.objects.insert(all.objects.begin(), std::move(kept));
   all.bytes += bytes;
 }

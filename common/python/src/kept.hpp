@@ -6,16 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <span>
 
 namespace tessera::python {
 
-/// What an object was constructed from: its type and all that its constructor got.
+/// What an object was constructed from: its type, the stream's number and all that its constructor got. Only a view: to
+/// find an object allocates nothing.
 struct KeptKey {
   void const* type;
-  std::vector<std::uint64_t> numbers;
-
-  [[nodiscard]] friend bool operator==(KeptKey const&, KeptKey const&) = default;
+  std::uint64_t stream;
+  std::span<std::uint64_t const> numbers;
 };
 
 /// Its address identifies a type.
@@ -36,8 +36,8 @@ class AllocatedBytes {
 /// Returns the object of this key; nullptr if it is not kept.
 [[nodiscard]] void* find_kept(KeptKey const& key);
 
-/// Keeps an object with a workspace of that size.
-void keep(KeptKey key, std::shared_ptr<void> object, std::size_t bytes);
+/// Keeps an object with a workspace of that size, and a copy of the numbers.
+void keep(KeptKey const& key, std::shared_ptr<void> object, std::size_t bytes);
 
 /// Destroys the objects that were not used for longest, until the others are within the limits. Nobody may hold a
 /// reference to an object. Waits for all work of all devices before: the stream that used an object may be destroyed.

@@ -7,11 +7,11 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <tessera/core/config.hpp>
 #include <tessera/core/spaces.hpp>
@@ -91,20 +91,20 @@ inline std::uint64_t number_of_call = ~std::uint64_t{0};
 template <class Exec>
 [[nodiscard]] Exec instance_of([[maybe_unused]] Array const& array) {
   [[maybe_unused]] std::uintptr_t const stream = array.stream->address;
-  KeptKey key{&type_number<Exec>, {array.stream->number}};
+  KeptKey const key{&type_number<Exec>, array.stream->number, {}};
   if (void const* const found = find_kept(key)) return *static_cast<Exec const*>(found);
 #if defined(KOKKOS_ENABLE_CUDA)
   if constexpr (is_gpu<Exec>) {
     auto const exec = std::make_shared<Exec>(reinterpret_cast<cudaStream_t>(stream));
     require_device_of_stream(array, exec->cuda_device());
-    keep(std::move(key), exec, 0);
+    keep(key, exec, 0);
     return *exec;
   }
 #elif defined(KOKKOS_ENABLE_HIP)
   if constexpr (is_gpu<Exec>) {
     auto const exec = std::make_shared<Exec>(reinterpret_cast<hipStream_t>(stream));
     require_device_of_stream(array, exec->hip_device());
-    keep(std::move(key), exec, 0);
+    keep(key, exec, 0);
     return *exec;
   }
 #endif
@@ -140,9 +140,8 @@ void run(Array const& array, Body const& body) {
 /// the same numbers if it is still kept. The numbers are all that make() depends on. The object is valid until the body
 /// ends.
 template <class Kernel, class Exec, class Make>
-[[nodiscard]] Kernel& kept_from(Exec const&, std::vector<std::uint64_t> numbers, Make const& make) {
-  numbers.push_back(detail::number_of_call);
-  KeptKey key{&type_number<Kernel>, std::move(numbers)};
+[[nodiscard]] Kernel& kept_from(Exec const&, std::initializer_list<std::uint64_t> numbers, Make const& make) {
+  KeptKey const key{&type_number<Kernel>, detail::number_of_call, {numbers.begin(), numbers.size()}};
   if (void* const found = find_kept(key)) {
     LaunchClock::begin();
     return *static_cast<Kernel*>(found);
@@ -150,7 +149,7 @@ template <class Kernel, class Exec, class Make>
   AllocatedBytes const allocated;
   std::shared_ptr<Kernel> object = make();
   Kernel& kernel = *object;
-  keep(std::move(key), std::move(object), allocated.count());
+  keep(key, std::move(object), allocated.count());
   return kernel;
 }
 

@@ -114,14 +114,15 @@ void run_variant(VariantCall const& call) {
   require_space(first);
   Row const& row = row_of(call, *app, space_of(first));
 
-  KeptKey key{&row, {}};
+  std::vector<std::uint64_t> words;
   for (std::vector<Field> const* const fields : {&call.input, &call.output}) {
     for (Field const& field : *fields) {
-      key.numbers.push_back(field.array == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(field.array->data));
-      key.numbers.insert(key.numbers.end(), field.shape.begin(), field.shape.end());
+      words.push_back(field.array == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(field.array->data));
+      words.insert(words.end(), field.shape.begin(), field.shape.end());
     }
   }
-  add_words(key.numbers, call.parameters);
+  add_words(words, call.parameters);
+  KeptKey const key{&row, 0, words};
 
   require_own_process();
   CallersDevice callers;
@@ -135,7 +136,7 @@ void run_variant(VariantCall const& call) {
       AllocatedBytes const allocated;
       auto object = std::make_shared<Started>(start(call, *app, row));
       started = object.get();
-      keep(std::move(key), std::move(object), allocated.count());
+      keep(key, std::move(object), allocated.count());
     }
     try {
       started->run->enqueue();
