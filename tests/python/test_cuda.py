@@ -428,6 +428,29 @@ class Streams(unittest.TestCase):
             tessera.cumulative_sum(self.x, out=self.y, stream=self.stream)
             self.assertTrue(torch.equal(self.y, ramp()))
 
+    def test_a_graph_of_another_stream_is_not_ended(self):
+        # Work of the current stream must be waited for, and a wait would end the capture of either.
+        other, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        tessera.cumulative_sum(self.x, out=self.y, stream=other)
+        torch.cuda.synchronize()
+        found = []
+        with torch.cuda.stream(self.stream):
+            graph.capture_begin()
+            try:
+                self.y.fill_(-1)
+                for current, called in ((other, self.stream), (self.stream, other)):
+                    try:
+                        with torch.cuda.stream(current):
+                            tessera.cumulative_sum(self.x, out=self.y, stream=called)
+                    except (RuntimeError, ValueError) as error:
+                        found.append(type(error).__name__ + ": " + str(error).partition(" (")[0])
+                graph.capture_end()
+            except RuntimeError as error:  # of PyTorch, if the capture was ended
+                found.append(str(error))
+            self.assertEqual(found, 2 * ["ValueError: stream captures a graph"])
+            graph.replay()
+            self.assertTrue((self.y == -1).all())
+
     def test_device_of_the_thread_stays(self):
         before = torch.cuda.current_device()
         tessera.sum(ones(8), stream=self.stream)

@@ -465,7 +465,7 @@ Argument input(std::string const& name, nb::handle object, nb::handle stream) {
   }
   if (own) {
     argument.array.stream = Stream{*own, 0};
-    require_no_capture(argument.array);  // first: to ask for the number ends a capture
+    require_no_capture(*own);  // first: to ask for the number ends a capture
     argument.array.stream->number = number_of_stream(*own);
   }
   return argument;

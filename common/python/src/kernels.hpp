@@ -151,12 +151,13 @@ double seconds_in_launches();
 
 /// The stream that CUDA's protocols name 1. It has no such name with HIP.
 [[nodiscard]] std::uintptr_t default_stream();
-/// Throws std::invalid_argument if the array's stream captures a graph.
-void require_no_capture(Array const& array);
+/// Throws std::invalid_argument if the stream captures a graph.
+void require_no_capture(std::uintptr_t stream);
 /// Returns a number that no other stream of this process has, also if the other one was destroyed and had the same
 /// address. (HIP, and CUDA before 12: the address.)
 [[nodiscard]] std::uint64_t number_of_stream(std::uintptr_t stream);
-/// Lets a stream of a GPU wait for all that was enqueued on another one. Does not wait itself.
+/// Lets a stream of a GPU wait for all that was enqueued on another one. Does not wait itself. Throws
+/// std::invalid_argument if one of them captures a graph, which the wait would end.
 void order_behind(std::uintptr_t stream, std::uintptr_t other, int device);
 /// Waits for the array's stream, or for the default stream of its GPU. Arrays on a host have none.
 void wait_for_stream_of(Array const& array);

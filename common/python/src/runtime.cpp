@@ -158,9 +158,22 @@ namespace {
 
 Mark mark_of(Array const& array) { return mark_on(array.stream.value().address, array.device); }
 
+void require_no_capture(std::uintptr_t address) {
+  auto const stream = reinterpret_cast<gpu::Stream>(address);
+  gpu::CaptureStatus status = gpu::no_capture;
+  bool const is_known = gpu::is_capturing(stream, &status) == gpu::ok;
+  if (!is_known) (void)gpu::clear_error();  // of the default stream, while another one captures
+  if (is_known && status == gpu::no_capture) return;
+  throw std::invalid_argument(
+      "stream captures a graph (a call asks for events and may allocate, which a graph cannot hold); call it outside "
+      "of the capture");
+}
+
 void order_behind(std::uintptr_t stream, std::uintptr_t other, int device) {
   auto const named = [](std::uintptr_t one) { return one == 0 ? gpu::default_stream : one; };
   if (named(stream) == named(other)) return;
+  require_no_capture(stream);
+  require_no_capture(other);
   CallersDevice callers;
   callers.enter(device);
   Mark const mark = mark_on(other, device);
@@ -175,17 +188,6 @@ void wait_for_stream_of(Array const& array) {
   auto const stream =
       reinterpret_cast<gpu::Stream>(array.stream ? array.stream->address : std::uintptr_t{gpu::default_stream});
   require(gpu::wait_for_stream(stream) == gpu::ok, "the stream");
-}
-
-void require_no_capture(Array const& array) {
-  auto const stream = reinterpret_cast<gpu::Stream>(array.stream.value().address);
-  gpu::CaptureStatus status = gpu::no_capture;
-  bool const is_known = gpu::is_capturing(stream, &status) == gpu::ok;
-  if (!is_known) (void)gpu::clear_error();  // of the default stream, while another one captures
-  if (is_known && status == gpu::no_capture) return;
-  throw std::invalid_argument(
-      "stream captures a graph (a call asks for events and may allocate, which a graph cannot hold); call it outside "
-      "of the capture");
 }
 
 bool is_reached(Mark const& mark) {
@@ -212,7 +214,7 @@ std::uintptr_t default_stream() { return 0; }
 std::uint64_t number_of_stream(std::uintptr_t) { return 0; }
 void order_behind(std::uintptr_t, std::uintptr_t, int) {}
 void wait_for_stream_of(Array const&) {}
-void require_no_capture(Array const&) {}
+void require_no_capture(std::uintptr_t) {}
 Mark mark_of(Array const&) { return nullptr; }
 bool is_reached(Mark const&) { return true; }
 void wait_for(Mark const&, int) {}
