@@ -8,15 +8,18 @@ FOLDER gets call_overhead.md and call_overhead.json. `import tessera` must work 
 out, with a reason, if they are not there. --device is cuda if Tessera and PyTorch or CuPy can use a GPU, otherwise cpu.
 
 Each number is the time on the host to enqueue a call: calls follow each other on one stream, a wait follows them
-untimed, and they are so few that the stream's queue never fills. The table has the median over all repeats, less the
-time to launch an empty kernel in the same way (on a CPU: to call an empty function). For Tessera, further rows subtract
-the time of the launches inside the call instead, which the module measures: what remains is the call's own work. Each
-result is compared with NumPy's in double first.
+untimed, and they are so few that the stream's queue never fills. Every repeat times all callers, one behind the other,
+so that a busy machine slows all of them. Each call is written out as its user writes it: no argument passes through
+another function or a dictionary. The table has the median over all repeats, less the time to launch an empty kernel in
+the same way (on a CPU: to call an empty function). For Tessera, further rows subtract the time of the launches inside
+the call instead, which the module measures: what remains is the call's own work. Each result is compared with NumPy's
+in double first.
 
 Exit code: 0 all well, 1 a result is wrong, 2 a mistake.
 """
 
 import argparse
+import functools
 import gc
 import importlib
 import importlib.metadata
@@ -111,10 +114,6 @@ class Device:
         else:
             raise Missing("neither PyTorch nor CuPy finds a GPU")
 
-    def more(self):
-        """The keyword of Tessera's functions."""
-        return {} if self.stream is None else {"stream": self.stream}
-
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Callers: each returns, for a function and its input, what is timed. Raises Missing if there is nothing like it.
@@ -136,11 +135,11 @@ def by_tessera(of, device, with_out):
     tessera, convert = library("tessera"), of(device)
 
     def make(function, x):
-        call, array, more = getattr(tessera, function), convert(x), device.more()
+        call, array, stream = getattr(tessera, function), convert(x), device.stream
         if not with_out:
-            return lambda: call(array, **more)
-        out = call(array, **more)
-        return lambda: call(array, out=out, **more)
+            return lambda: call(array, stream=stream)
+        out = call(array, stream=stream)
+        return lambda: call(array, out=out, stream=stream)
 
     return make
 
@@ -165,16 +164,21 @@ def by_torch(device, with_out):
     def make(function, x):
         array = convert(x)
         call = {
-            "sum": lambda **more: torch.sum(array, 0, **more),
-            "cumulative_sum": lambda **more: torch.cumsum(array, 0, **more),
-            "softmax": lambda **more: torch.softmax(array, -1, **more),
-            "sort": lambda **more: torch.sort(array, **more),
+            "sum": lambda: torch.sum(array, 0),
+            "cumulative_sum": lambda: torch.cumsum(array, 0),
+            "softmax": lambda: torch.softmax(array, -1),
+            "sort": lambda: torch.sort(array),
         }[function]
         if not with_out:
             return call
         out = call()
         out = tuple(out) if function == "sort" else out
-        return lambda: call(out=out)
+        return {
+            "sum": lambda: torch.sum(array, 0, out=out),
+            "cumulative_sum": lambda: torch.cumsum(array, 0, out=out),
+            "softmax": lambda: torch.softmax(array, -1, out=out),
+            "sort": lambda: torch.sort(array, out=out),
+        }[function]
 
     return make
 
@@ -236,29 +240,43 @@ def by_cuda_compute(device, with_object):
             raise Missing("cuda.compute has no softmax")
         array = convert(x)
         out = array[:1].clone() if function == "sum" else array.clone()
-        zero = numpy.zeros(1, x.dtype)
-        name, arguments = {
-            "sum": ("reduce_into", {"d_in": array, "d_out": out, "h_init": zero}),
-            "cumulative_sum": ("inclusive_scan", {"d_in": array, "d_out": out, "init_value": zero}),
-            "sort": ("radix_sort", {"d_in_keys": array, "d_out_keys": out, "d_in_values": None, "d_out_values": None}),
-        }[function]
-        if function != "sort":
-            arguments["op"] = compute.OpKind.PLUS
-        order = {"order": compute.SortOrder.ASCENDING} if function == "sort" else {}
-        run = {"num_items": x.size, "stream": stream}
-        if with_object:
-            kept = getattr(compute, f"make_{name}")(**arguments, **order)
-            count = kept(temp_storage=None, **arguments, **run)
-            workspace = torch.empty(max(count, 1), dtype=torch.uint8, device=device.name)
-
-        def call():
-            if with_object:
-                kept(temp_storage=workspace, **arguments, **run)
-            else:
-                getattr(compute, name)(**arguments, **order, **run)
-            return out
-
-        return call
+        zero, plus, up, size = numpy.zeros(1, x.dtype), compute.OpKind.PLUS, compute.SortOrder.ASCENDING, x.size
+        if not with_object:
+            return {
+                "sum": lambda: compute.reduce_into(
+                    d_in=array, d_out=out, op=plus, num_items=size, h_init=zero, stream=stream
+                ),
+                "cumulative_sum": lambda: compute.inclusive_scan(
+                    d_in=array, d_out=out, op=plus, init_value=zero, num_items=size, stream=stream
+                ),
+                "sort": lambda: compute.radix_sort(
+                    d_in_keys=array, d_out_keys=out, d_in_values=None, d_out_values=None, order=up, num_items=size,
+                    stream=stream,
+                ),
+            }[function], out  # fmt: skip
+        kept = {
+            "sum": lambda: compute.make_reduce_into(d_in=array, d_out=out, op=plus, h_init=zero),
+            "cumulative_sum": lambda: compute.make_inclusive_scan(d_in=array, d_out=out, op=plus, init_value=zero),
+            "sort": lambda: compute.make_radix_sort(
+                d_in_keys=array, d_out_keys=out, d_in_values=None, d_out_values=None, order=up
+            ),
+        }[function]()
+        workspace = None
+        call = {
+            "sum": lambda: kept(
+                temp_storage=workspace, d_in=array, d_out=out, op=plus, num_items=size, h_init=zero, stream=stream
+            ),
+            "cumulative_sum": lambda: kept(
+                temp_storage=workspace, d_in=array, d_out=out, op=plus, init_value=zero, num_items=size, stream=stream
+            ),
+            "sort": lambda: kept(
+                temp_storage=workspace, d_in_keys=array, d_out_keys=out, d_in_values=None, d_out_values=None,
+                num_items=size, stream=stream,
+            ),
+        }[function]  # fmt: skip
+        count = call()  # without a workspace it says how large one must be
+        workspace = torch.empty(max(count, 1), dtype=torch.uint8, device=device.name)
+        return call, out
 
     return make
 
@@ -298,72 +316,97 @@ def is_right(result, expected):
     return found.size == expected.size and numpy.allclose(found.reshape(expected.shape), expected, rtol=1e-4, atol=1e-6)
 
 
-def microseconds(call, device, repeats, seconds_in_launches):
-    """Per call: of all repeats, and of the launches in them, if the module tells."""
-    count = 50 if device.name == "cuda" else 200
-    times, launches = [], []
-    for repeat in range(repeats + 1):
+class Timed:
+    """A call, with the microseconds per call that its repeats took, and the launches in them, if the module tells."""
+
+    def __init__(self, call, seconds_in_launches=None):
+        self.call, self.times, self.launches = call, [], []
+        self.seconds_in_launches = seconds_in_launches or (lambda: 0.0)
+
+    def repeat(self, device, count):
+        call = self.call
         device.wait()
-        seconds_in_launches()
+        call()  # another one was the last: its data and code are in the caches
+        device.wait()
+        self.seconds_in_launches()
         begin = time.perf_counter()
         for _ in range(count):
             call()
         end = time.perf_counter()
-        inside = seconds_in_launches()
+        inside = self.seconds_in_launches()
         device.wait()
-        if repeat > 0:  # the first one fills caches
-            times.append((end - begin) / count * 1e6)
-            launches.append(inside / count * 1e6)
-    return times, launches
+        self.times.append((end - begin) / count * 1e6)
+        self.launches.append(inside / count * 1e6)
+
+    def figures(self):
+        quartiles = statistics.quantiles(self.times, n=4) if len(self.times) > 1 else 3 * self.times
+        return {
+            "microseconds": statistics.median(self.times),
+            "microseconds_first_quartile": quartiles[0],
+            "microseconds_third_quartile": quartiles[2],
+        }
+
+    def figures_of_launches(self):
+        beyond = [whole - inside for whole, inside in zip(self.times, self.launches)]
+        return {
+            "microseconds_in_launches": statistics.median(self.launches),
+            "microseconds_beyond_launches": statistics.median(beyond),
+        }
 
 
-def row_of(caller, function, size, call, device, repeats):
-    tessera = library("tessera")
-    own = getattr(getattr(tessera, "_tessera", None), "_seconds_in_launches", None)
-    times, launches = microseconds(call, device, repeats, own if own and "tessera" in caller else lambda: 0.0)
-    row = {"caller": caller, "function": function, "size": size, "microseconds": statistics.median(times)}
-    quartiles = statistics.quantiles(times, n=4) if len(times) > 1 else 3 * times
-    row.update(microseconds_first_quartile=quartiles[0], microseconds_third_quartile=quartiles[2])
-    if own and "tessera" in caller:
-        row["microseconds_in_launches"] = statistics.median(launches)
-        row["microseconds_beyond_launches"] = statistics.median(a - b for a, b in zip(times, launches))
-    return row
+def checked_row(row, make, device):
+    """Adds the status, and returns what is to be timed; None if the function is left out or wrong."""
+    x = input_of(row["function"], row["size"])
+    own = library("tessera")._tessera._seconds_in_launches if "tessera" in row["caller"] else None
+    try:
+        made = make(row["function"], x)
+        call, out = made if isinstance(made, tuple) else (made, None)
+        result = call()
+        device.wait()
+        if is_right(result if out is None else out, expected_of(row["function"], x)):
+            row.update(status="passed")
+            return Timed(call, own)
+        row.update(status="wrong", reason="the result is not NumPy's")
+    except Missing as missing:
+        row.update(status="left out", reason=str(missing))
+    except Exception as error:  # a library of another version; but Tessera's functions must not fail
+        status = "wrong" if "tessera" in row["caller"] else "left out"
+        row.update(status=status, reason=f"{type(error).__name__}: {error}".splitlines()[0][:200])
+    return None
 
 
 def measure(device, sizes, repeats, say):
     """Returns all rows: with times, or with the reason why there are none, or with status `wrong`."""
-    times, _ = microseconds(device.empty, device, repeats, lambda: 0.0)
-    empty, rows = statistics.median(times), []
+    rows, timed = [], []
     for caller, find in CALLERS.items():
-        make, why = None, None
         try:
             make = find(device)
         except Missing as missing:
-            why = str(missing)
+            make = functools.partial(refuse, str(missing))
         for function in FUNCTIONS:
             for size in sizes:
                 row = {"caller": caller, "function": function, "size": size}
-                x = input_of(function, size)
-                try:
-                    if make is None:
-                        raise Missing(why)
-                    call = make(function, x)
-                    result = call()
-                    device.wait()
-                    if not is_right(result, expected_of(function, x)):
-                        row.update(status="wrong", reason="the result is not NumPy's")
-                    else:
-                        row = row_of(caller, function, size, call, device, repeats)
-                        row.update(status="passed", microseconds_beyond_empty=row["microseconds"] - empty)
-                except Missing as missing:
-                    row.update(status="left out", reason=str(missing))
-                except Exception as error:  # a library of another version; but Tessera's functions must not fail
-                    status = "wrong" if "tessera" in caller else "left out"
-                    row.update(status=status, reason=f"{type(error).__name__}: {error}".splitlines()[0][:200])
                 rows.append(row)
-                if "microseconds" in row:
-                    say(f"{caller:30} {function:15} {size:8} {row['microseconds']:8.2f} us")
-    return empty, rows
+                call = checked_row(row, make, device)
+                if call is not None:
+                    timed.append((row, call))
+    count = 50 if device.name == "cuda" else 200
+    empty = Timed(device.empty)
+    for repeat in range(repeats):
+        for call in (empty, *(call for _, call in timed)):
+            call.repeat(device, count)
+    of_empty = statistics.median(empty.times)
+    for row, call in timed:
+        row.update(call.figures())
+        if "tessera" in row["caller"]:
+            row.update(call.figures_of_launches())
+        row.update(microseconds_beyond_empty=row["microseconds"] - of_empty)
+        say(f"{row['caller']:30} {row['function']:15} {row['size']:8} {row['microseconds']:8.2f} us")
+    return of_empty, rows
+
+
+def refuse(why, function, x):
+    raise Missing(why)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import io
+import itertools
 import json
 import os
 import sys
@@ -103,6 +104,21 @@ class CallOverhead(unittest.TestCase):
         self.assertIn("| tessera, CuPy or NumPy, out= | 7.0 (7.0) | 7.0 (7.0) | 7.0 (7.0) | 7.0 (7.0) |", table)
         self.assertIn("| tessera, CuPy or NumPy, out= | 2.0 (5.0) | 2.0 (5.0) | 2.0 (5.0) | 2.0 (5.0) |", table)
         self.assertNotIn("microseconds_beyond_launches", self.row(document, "NumPy", "sum"))
+
+    def test_a_machine_that_becomes_quicker_favours_nobody(self):
+        device, turns = call_overhead.Device("cpu"), []
+
+        def caller(name):
+            return lambda device: lambda function, x: lambda: turns.append(name) or call_overhead.expected_of(function, x)
+
+        callers = {name: caller(name) for name in ("first", "last")}
+        with (
+            mock.patch.dict(sys.modules, {"tessera": made_tessera(Clock()), "torch": None}),
+            mock.patch.object(call_overhead, "CALLERS", callers),
+        ):
+            call_overhead.measure(device, [64], 3, lambda text: None)
+        blocks = [name for name, _ in itertools.groupby(turns)]
+        self.assertEqual(blocks, 4 * ["first", "last"])  # the check of results, and three repeats
 
     def test_an_empty_launch_is_subtracted(self):
         clock = Clock()
