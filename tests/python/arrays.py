@@ -101,6 +101,34 @@ class LikeJax(Exporter):
 LikeJax.__module__ = "jaxlib.like"
 
 
+def made_cupy():
+    """Returns modules like CuPy's, whose arrays are on GPU 3 and have nothing but attributes. Nobody may touch their
+    memory."""
+
+    class ndarray:
+        __module__ = "cupy"
+
+        def __init__(self, shape, dtype, address):
+            self.shape, self.dtype, self._c_contiguous = shape, dtype, True
+            self.data = types.SimpleNamespace(ptr=address, device_id=3)
+
+    ndarray.__qualname__ = "ndarray"
+    cupy = types.ModuleType("cupy")
+    cupy.made = []
+
+    def empty(shape, dtype, address=None):
+        cupy.made.append((shape, dtype))
+        return ndarray(shape, dtype, address or 4096 * len(cupy.made))
+
+    cupy.empty, cupy.dtype = empty, numpy.dtype
+    for name in ("float32", "float64", "int32", "int64"):
+        setattr(cupy, name, getattr(numpy, name))
+    cupy.cuda = types.ModuleType("cupy.cuda")
+    cupy.cuda.runtime = types.SimpleNamespace(is_hip=False)
+    cupy.cuda.get_current_stream = lambda device: types.SimpleNamespace(ptr=0)
+    return {"cupy": cupy, "cupy.cuda": cupy.cuda}
+
+
 class _Table(ctypes.Structure):
     """DLPack's DLPackExchangeAPI."""
 

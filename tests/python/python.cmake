@@ -56,6 +56,9 @@ if(Kokkos_ENABLE_CUDA)
   tessera_plant_in_python(cuda_freed module.cpp
     "next.arguments.push_back({argument->object, argument->keep, argument->array.data});" "(void)argument;"
     test_cuda.Streams.test_arguments_live_until_the_stream_has_passed)
+  tessera_plant_in_python(cuda_new_result module.cpp
+    "return !argument->is_new || !argument->is_current;" "return !argument->is_new;"
+    test_cuda.Streams.test_new_results_are_held_only_on_other_streams)
   tessera_plant_in_python(cuda_graph runtime.cpp
     "require_no_capture(stream);\n  require_no_capture(other);" ""
     test_cuda.Streams.test_a_graph_of_another_stream_is_not_ended)

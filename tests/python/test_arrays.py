@@ -2,12 +2,15 @@
 
 import array
 import ctypes
+import importlib.util
+import sys
 import unittest
+import unittest.mock
 
 import numpy
 
 import tessera
-from arrays import ByTable, Exporter, LikeJax, OnAGPU, Temporary, address, allocations
+from arrays import ByTable, Exporter, LikeJax, OnAGPU, Temporary, address, allocations, made_cupy
 
 LARGE = 1 << 21
 
@@ -108,6 +111,56 @@ class Types(unittest.TestCase):
             tessera.cumulative_sum(x, out=LikeJax(numpy.zeros(1000, "float32")))
         with self.assertRaisesRegex(TypeError, "arrays of int32 instead of int64 .*; set jax_enable_x64"):
             tessera.argsort(x)
+
+    def test_an_array_that_changes_between_calls(self):
+        x = ramp(12)
+        for shape in ((12,), (3, 4), (2, 6)):
+            y = tessera.softmax(x.reshape(shape))
+            self.assertEqual(y.shape, shape)
+            numpy.testing.assert_allclose(y.sum(-1), 1, rtol=1e-6)
+        own = numpy.zeros(4, "float32")
+        for flag in (True, False, True):
+            own.flags.writeable = flag
+            if flag:
+                self.assertIs(tessera.sort(ramp(4), out=own), own)
+            else:
+                with self.assertRaisesRegex(ValueError, "out is read-only"):
+                    tessera.sort(ramp(4), out=own)
+        own = array.array("f", [3, 1])
+        self.assertEqual(tessera.sort(own, out=numpy.empty(2, "float32")).tolist(), [1, 3])
+        own.append(0)  # fails if a call still holds its memory
+        self.assertEqual(tessera.sort(own, out=numpy.empty(3, "float32")).tolist(), [0, 1, 3])
+
+    def test_many_types(self):
+        # More than the module remembers.
+        for turn in range(40):
+            kind = type(f"Own{turn}", (numpy.ndarray,), {})
+            numpy.testing.assert_array_equal(tessera.sort(ramp(10)[::-1].copy().view(kind)), numpy.sort(ramp(10)))
+
+    @unittest.skipIf("cuda" in tessera.devices or importlib.util.find_spec("cupy"), "test_cuda.py has CuPy's own arrays")
+    def test_attributes_of_cupy(self):
+        modules = made_cupy()
+        with unittest.mock.patch.dict(sys.modules, modules):
+            new = modules["cupy"].empty
+            for dtype in ("float32", "int32"):
+                x = new((4,), numpy.dtype(dtype))
+                with self.assertRaisesRegex(ValueError, r"x is on cuda:3 \(this build of Tessera has no CUDA\)"):
+                    tessera.sort(x)
+                self.assertEqual(modules["cupy"].made[-1], ((4,), numpy.dtype(dtype)))
+            with self.assertRaisesRegex(ValueError, r"x has shape \[2, 4\] \(this function takes one dimension\)"):
+                tessera.sort(new((2, 4), numpy.dtype("float32")))
+            with self.assertRaisesRegex(TypeError, "out has dtype float64"):
+                tessera.sort(x, out=new((4,), numpy.dtype("float64")))
+            with self.assertRaisesRegex(ValueError, "x is not aligned"):
+                tessera.sort(new((4,), numpy.dtype("float32"), address=4097))
+            with self.assertRaisesRegex(ValueError, "out overlaps x"):
+                tessera.sort(x, out=x)
+            # What it cannot read by attributes it reads by DLPack, which these arrays do not have.
+            for refused in ({"_c_contiguous": False}, {"dtype": numpy.dtype("complex64")}, {"shape": None}):
+                one = new((4,), numpy.dtype("float32"))
+                one.__dict__.update(refused)
+                with self.assertRaisesRegex(TypeError, r"x is a cupy\.ndarray \(no array"):
+                    tessera.sort(one)
 
     def test_buffer_alone(self):
         x, y = array.array("f", [1, 2, 3]), numpy.empty(3, "float32")
@@ -304,6 +357,34 @@ class Torch(unittest.TestCase):
         q, k, v = (torch.randn(33, 24) for _ in range(3))
         expected = torch.softmax(q @ k.T / 24**0.5, 1) @ v
         torch.testing.assert_close(tessera.scaled_dot_product_attention(q, k, v), expected, rtol=1e-4, atol=1e-5)
+
+    def test_types_that_derive(self):
+        class Own(torch.Tensor):
+            pass
+
+        x = torch.ones(1000).as_subclass(Own)
+        for _ in range(2):
+            self.assertIs(type(tessera.cumulative_sum(x)), Own)
+            self.assertIs(type(tessera.cumulative_sum(torch.ones(1000))), torch.Tensor)
+        constant = torch.nn.Parameter(torch.ones(1000), requires_grad=False)
+        self.assertTrue(torch.equal(tessera.cumulative_sum(constant), torch.arange(1.0, 1001)))
+
+    def test_a_tensor_that_changes_between_calls(self):
+        x = torch.arange(12, dtype=torch.float32) % 5
+        for shape in ((12,), (3, 4), (2, 6), (4, 1, 3)):
+            x.resize_(shape)
+            self.assertEqual(tessera.softmax(x).shape, shape)
+            self.assertTrue(torch.allclose(tessera.softmax(x), torch.softmax(x, -1)))
+        x.resize_(12).requires_grad_(True)
+        with self.assertRaisesRegex(TypeError, "x requires a gradient"):
+            tessera.sort(x)
+
+    def test_new_results_are_like_pytorch_s(self):
+        x = torch.rand(4, 0, 3), torch.rand(0, 5), torch.rand(2, 3, 4), torch.rand(1, 1)
+        for y in (tessera.softmax(one) for one in x):
+            like = torch.empty(y.shape)
+            self.assertEqual((y.stride(), y.requires_grad, y.is_contiguous()), (like.stride(), False, True))
+            y.resize_(7).fill_(1)  # its memory is PyTorch's own
 
     def test_refusals(self):
         with self.assertRaisesRegex(ValueError, "has strides of"):

@@ -451,6 +451,23 @@ class Streams(unittest.TestCase):
             graph.replay()
             self.assertTrue((self.y == -1).all())
 
+    def test_new_results_are_held_only_on_other_streams(self):
+        # PyTorch gives memory of its current stream only to later work of that stream.
+        for own in (True, False):
+            with torch.cuda.stream(self.stream):
+                keep_busy(1000)
+            with torch.cuda.stream(self.stream if own else torch.cuda.default_stream()):
+                y = tessera.cumulative_sum(self.x, stream=self.stream)
+                gone, copy = weakref.ref(y), y.clone() if own else None
+                del y
+                again = torch.full((N,), -1, dtype=TYPE, device=GPU)  # where the result was, if it is free
+            self.assertEqual(gone() is None, own)
+            self.assertFalse(self.stream.query(), "the call has waited")
+            self.stream.synchronize()
+            self.assertTrue((again == -1).all())
+            if own:
+                self.assertTrue((copy == 0).all())
+
     def test_device_of_the_thread_stays(self):
         before = torch.cuda.current_device()
         tessera.sum(ones(8), stream=self.stream)

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
 #include <map>
@@ -29,6 +30,33 @@ namespace {
   return module_name == "builtins" ? name : module_name + "." + name;
 }
 
+/// The name of an attribute, as an object that is made once and never destroyed.
+class Name {
+ public:
+  explicit Name(char const* text) : object_(PyUnicode_InternFromString(text)) {
+    if (object_ == nullptr) throw nb::python_error();
+  }
+
+  /// Returns the attribute. Throws if there is none.
+  [[nodiscard]] nb::object of(nb::handle object) const {
+    PyObject* const found = PyObject_GetAttr(object.ptr(), object_);
+    if (found == nullptr) throw nb::python_error();
+    return nb::steal(found);
+  }
+
+  /// Returns the attribute, or nothing.
+  [[nodiscard]] nb::object find_in(nb::handle object) const {
+    PyObject* const found = PyObject_GetAttr(object.ptr(), object_);
+    if (found == nullptr) PyErr_Clear();
+    return nb::steal(found);
+  }
+
+ private:
+  PyObject* object_;
+};
+
+}  // namespace
+
 /// DLPack's table of C functions of an array's type, as far as it is used here: dlpack.h, DLPackExchangeAPI.
 struct ExchangeTable {
   std::uint32_t major;
@@ -39,22 +67,57 @@ struct ExchangeTable {
   int (*current_stream)(std::int32_t device_type, std::int32_t device, void** stream);
 };
 
-/// How to treat arrays of one type.
-struct Library {
-  ExchangeTable const* table = nullptr;  ///< nullptr: none of version 1
-  bool is_jax = false;
-  bool is_torch = false;
-  bool has_mask = false;    ///< of NumPy's masked arrays
-  nb::object package = {};  ///< PyTorch, NumPy or CuPy if the type, or a base of it, is of one of these
+/// A library of arrays that can make new ones, with what is called for it.
+struct Package {
+  enum class Kind : std::uint8_t { numpy, cupy, torch };
+
+  Kind kind;
+  nb::object module;
+  nb::object empty;                       ///< for arrays of one shape and dtype; PyTorch: empty_like
+  nb::object empty_on_host = {};          ///< PyTorch's functions that its compiled code calls, in half of the time
+  nb::object empty_on_gpu = {};           ///< (or none): of (shape, strides, dtype), on the current device
+  nb::object current_stream = {};         ///< CuPy's, of a device (or none)
+  std::array<nb::object, 8> dtypes = {};  ///< by DType; none if the library has none of that name
 };
 
-/// Returns what is known of the object's type. Python's lock guards what earlier calls have found.
-[[nodiscard]] Library library_of(nb::handle object) {
-  nb::handle const type = object.type();
-  static auto& known = *new std::vector<std::pair<nb::object, Library>>;  // Python may end first
-  for (auto const& [one, library] : known) {
-    if (one.is(type)) return library;
+namespace {
+
+/// Returns an attribute of a module, or of one in it; none if it is not there.
+[[nodiscard]] nb::object find(char const* module, char const* name) {
+  try {
+    return nb::module_::import_(module).attr(name);
+  } catch (nb::python_error const&) {
+    return {};
   }
+}
+
+[[nodiscard]] Package const* load(std::string const& name) {
+  auto& package = *new Package{};  // Python may end first
+  package.kind = name == "torch" ? Package::Kind::torch : name == "cupy" ? Package::Kind::cupy : Package::Kind::numpy;
+  package.module = nb::module_::import_(name.c_str());
+  if (package.kind == Package::Kind::torch) {
+    package.empty = package.module.attr("empty_like");
+    package.empty_on_host = find("torch._C._dynamo.guards", "_empty_strided_cpu");
+    package.empty_on_gpu = find("torch._C._dynamo.guards", "_empty_strided_cuda");
+  } else {
+    package.empty = package.module.attr("empty");
+  }
+  if (package.kind == Package::Kind::cupy &&
+      !nb::cast<bool>(package.module.attr("cuda").attr("runtime").attr("is_hip"))) {
+    package.current_stream = find("cupy.cuda", "get_current_stream");
+  }
+  for (std::size_t i = 0; i < package.dtypes.size(); ++i) {
+    std::string const dtype = numpy_name(static_cast<DType>(i));
+    nb::object const found = find(name.c_str(), dtype.c_str());
+    bool const is_type = found.is_valid() && package.kind != Package::Kind::torch;
+    package.dtypes[i] = is_type ? package.module.attr("dtype")(found) : found;
+  }
+  return &package;
+}
+
+/// Finds out about a type.
+[[nodiscard]] Library new_library(nb::handle type) {
+  static auto& packages = *new std::map<std::string, Package const*>;
   Library library;
   library.is_jax = module_of(type).starts_with("jax");
   for (nb::handle const base : type.attr("__mro__")) {
@@ -62,8 +125,10 @@ struct Library {
     std::string const name = module_name.substr(0, module_name.find('.'));
     library.has_mask = library.has_mask || module_name.starts_with("numpy.ma");
     if (name != "torch" && name != "numpy" && name != "cupy") continue;
-    library.package = nb::module_::import_(name.c_str());
-    library.is_torch = name == "torch";
+    Package const*& package = packages[name];
+    if (package == nullptr) package = load(name);
+    library.package = package;
+    library.is_tensor = name == "torch" && type.is(package->module.attr("Tensor"));
     break;
   }
   char const* const name = "dlpack_exchange_api";
@@ -73,8 +138,23 @@ struct Library {
     bool const is_whole = table->export_tensor != nullptr && table->current_stream != nullptr;
     if (table->major == 1 && is_whole) library.table = table;
   }
+  return library;
+}
+
+/// Returns what is known of the object's type. Python's lock guards what earlier calls have found.
+[[nodiscard]] Library library_of(nb::handle object) {
+  nb::handle const type = object.type();
+  static auto& known = *new std::vector<std::pair<nb::object, Library>>;  // Python may end first
+  for (auto const& [one, library] : known) {
+    if (one.is(type)) return library;
+  }
+  Library const library = new_library(type);
   if (known.size() < 16) known.emplace_back(nb::borrow(type), library);
   return library;
+}
+
+[[nodiscard]] bool is_of(Library const& library, Package::Kind kind) {
+  return library.package != nullptr && library.package->kind == kind;
 }
 
 struct Kind {
@@ -174,12 +254,16 @@ void require_contiguous(Array const& array, Stride const& stride) {
 /// Returns false if it exports no such array; import_dlpack() then says why.
 [[nodiscard]] bool import_buffer(Argument& argument, nb::handle object) {
   if (PyObject_CheckBuffer(object.ptr()) == 0) return false;
-  auto const release = [](Py_buffer* view) {
-    PyBuffer_Release(view);  // does nothing if there is none
-    delete view;
+  struct Buffer {
+    Py_buffer view = {};
+    Buffer() = default;
+    ~Buffer() { PyBuffer_Release(&view); }  // does nothing if there is none
+    Buffer(Buffer const&) = delete;
+    Buffer& operator=(Buffer const&) = delete;
   };
-  std::shared_ptr<Py_buffer> const view(new Py_buffer{}, release);
-  if (PyObject_GetBuffer(object.ptr(), view.get(), PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
+  auto const buffer = std::make_shared<Buffer>();
+  Py_buffer* const view = &buffer->view;
+  if (PyObject_GetBuffer(object.ptr(), view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
     PyErr_Clear();
     return false;
   }
@@ -197,7 +281,7 @@ void require_contiguous(Array const& array, Stride const& stride) {
   if (strides != nullptr) {
     require_contiguous(array, [&](std::size_t i) { return static_cast<std::int64_t>(strides[i] / view->itemsize); });
   }
-  argument.keep = view;
+  argument.keep = buffer;
   return true;
 }
 
@@ -209,7 +293,7 @@ void require_contiguous(Array const& array, Stride const& stride) {
 /// Reads an array by the C functions of its library, PyTorch's for example, in a tenth of the time that __dlpack__
 /// takes. `stream`: of the call. Returns false if there are none, or if they refuse the object.
 [[nodiscard]] bool import_by_table(Argument& argument, nb::handle object, std::optional<std::uintptr_t> stream) {
-  ExchangeTable const* const table = library_of(object).table;
+  ExchangeTable const* const table = argument.library.table;
   if (table == nullptr) return false;
   nb::dlpack::dltensor tensor;
   if (table->export_tensor(object.ptr(), &tensor) != 0) {
@@ -222,11 +306,48 @@ void require_contiguous(Array const& array, Stride const& stride) {
   set_place(array, tensor.device.device_type, tensor.device.device_id);
   set_dtype(array, kind_of(tensor.dtype));
   if (tensor.strides != nullptr) require_contiguous(array, [&](std::size_t i) { return tensor.strides[i]; });
-  argument.is_writable = !library_of(object).is_jax;
+  argument.is_writable = !argument.library.is_jax;
   if (!is_gpu(tensor.device.device_type)) return true;
   void* other = nullptr;
   if (table->current_stream(tensor.device.device_type, tensor.device.device_id, &other) != 0) throw nb::python_error();
   order_behind(stream.value_or(default_stream()), reinterpret_cast<std::uintptr_t>(other), array.device);
+  bool const is_same = stream == reinterpret_cast<std::uintptr_t>(other);
+  argument.is_current = is_same && is_of(argument.library, Package::Kind::torch);
+  return true;
+}
+
+/// Reads the attributes of an array of CuPy, in a fraction of the time that its __dlpack__ takes. Returns false if it is
+/// no such array, or one that import_dlpack() refuses.
+[[nodiscard]] bool import_cupy(Argument& argument, nb::handle object, std::optional<std::uintptr_t> stream) {
+  if (!is_of(argument.library, Package::Kind::cupy)) return false;
+  Package const& cupy = *argument.library.package;
+  if (!cupy.current_stream.is_valid()) return false;
+  static Name const of_dtype("dtype"), of_contiguous("_c_contiguous"), of_data("data"), of_address("ptr"),
+      of_device("device_id"), of_shape("shape");
+  Array& array = argument.array;
+  nb::object current;
+  try {
+    nb::object const dtype = of_dtype.of(object);
+    auto const known = std::ranges::find_if(cupy.dtypes, [&](nb::object const& one) { return one.is(dtype); });
+    if (known == cupy.dtypes.end() || !nb::cast<bool>(of_contiguous.of(object))) return false;
+    array.dtype = static_cast<DType>(known - cupy.dtypes.begin());
+    nb::object const memory = of_data.of(object);
+    array.data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(of_address.of(memory)));
+    nb::object const device = of_device.of(memory);
+    array.device = nb::cast<int>(device);
+    array.memory = Memory::cuda;
+    for (nb::handle const extent : nb::cast<nb::tuple>(of_shape.of(object))) {
+      array.shape.push_back(nb::cast<std::size_t>(extent));
+    }
+    current = of_address.of(cupy.current_stream(device));
+  } catch (std::exception const&) {  // another version of CuPy, whose attributes have other names or types
+    array.shape.clear();
+    return false;
+  }
+  argument.is_writable = true;
+  auto const other = nb::cast<std::uintptr_t>(current);
+  order_behind(stream.value_or(default_stream()), other, array.device);
+  argument.is_current = stream == other;
   return true;
 }
 
@@ -252,7 +373,7 @@ void require_contiguous(Array const& array, Stride const& stride) {
 /// Reads what DLPack exports. Returns false if the object has no DLPack, or its library refuses.
 [[nodiscard]] bool import_dlpack(Argument& argument, nb::handle object, bool writes,
                                  std::optional<std::uintptr_t> stream) {
-  if (import_by_table(argument, object, stream)) return true;
+  if (import_by_table(argument, object, stream) || import_cupy(argument, object, stream)) return true;
   nb::object exported;
   try {
     exported = capsule_of(object, stream);
@@ -268,7 +389,7 @@ void require_contiguous(Array const& array, Stride const& stride) {
   nb::ndarray<> writable;
   if (writes && nb::try_cast(source, writable)) {
     *view = nb::ndarray<nb::ro>(writable);
-    argument.is_writable = !library_of(object).is_jax;
+    argument.is_writable = !argument.library.is_jax;
   } else if (!nb::try_cast(source, *view)) {
     return false;
   }
@@ -335,20 +456,27 @@ void require_aligned(Array const& array) {
   return true;
 }
 
+[[nodiscard]] bool requires_gradient(Argument const& argument) {
+  if (is_of(argument.library, Package::Kind::torch)) {
+    static Name const of_gradient("requires_grad");
+    return nb::cast<bool>(of_gradient.of(argument.object));
+  }
+  if (argument.library.package != nullptr) return false;
+  return nb::cast<bool>(nb::bool_(nb::getattr(argument.object, "requires_grad", nb::bool_(false))));
+}
+
 /// Reads what an object exports. `writes`: it is an output. `stream`: of the call.
 [[nodiscard]] Argument import(std::string const& name, nb::handle object, bool writes,
                               std::optional<std::uintptr_t> stream) {
-  Argument argument{.array = {.name = name, .shape = {}}, .object = nb::borrow(object)};
+  Argument argument{.array = {.name = name, .shape = {}}, .object = nb::borrow(object), .library = library_of(object)};
   if (import_buffer(argument, object)) {
-    if (library_of(object).has_mask) {
+    if (argument.library.has_mask) {
       throw std::invalid_argument(name +
                                   " is a masked array (kernels read all elements, masked or not); fill it first");
     }
   } else {
     argument.array.shape.clear();
-    Library const known = library_of(object);
-    bool const has_gradients = known.is_torch || !known.package.is_valid();
-    if (has_gradients && nb::cast<bool>(nb::bool_(nb::getattr(object, "requires_grad", nb::bool_(false))))) {
+    if (requires_gradient(argument)) {
       throw WrongType(name + " requires a gradient (Tessera's functions have none); detach it first");
     }
     if (!import_dlpack(argument, object, writes, stream) && !import_cuda_array(argument, object, stream)) {
@@ -364,29 +492,43 @@ void require_aligned(Array const& array) {
   return argument;
 }
 
-[[nodiscard]] nb::tuple tuple_of(Shape const& shape) {
-  nb::list list;
-  for (std::size_t const extent : shape) list.append(extent);
-  return nb::tuple(list);
+[[nodiscard]] nb::tuple tuple_of(Shape const& numbers) {
+  PyObject* const tuple = PyTuple_New(static_cast<Py_ssize_t>(numbers.size()));
+  if (tuple == nullptr) throw nb::python_error();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    PyTuple_SetItem(tuple, static_cast<Py_ssize_t>(i), PyLong_FromSize_t(numbers[i]));
+  }
+  return nb::steal<nb::tuple>(tuple);
+}
+
+/// The distances of neighbours in C order, in elements.
+[[nodiscard]] Shape strides_of(Shape const& shape) {
+  Shape strides(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<std::size_t>(shape[i], 1);
+  return strides;
+}
+
+/// A new tensor of PyTorch. PyTorch's own functions take the quicker, the fewer arguments they have to read.
+[[nodiscard]] nb::object make_tensor(Argument const& like, DType dtype, Shape const& shape) {
+  Package const& torch = *like.library.package;
+  nb::object const& type = torch.dtypes[static_cast<std::size_t>(dtype)];
+  nb::object const& quick = like.array.memory == Memory::host ? torch.empty_on_host : torch.empty_on_gpu;
+  if (like.library.is_tensor && quick.is_valid()) return quick(tuple_of(shape), tuple_of(strides_of(shape)), type);
+  if (dtype != like.array.dtype) return like.object.attr("new_empty")(tuple_of(shape), nb::arg("dtype") = type);
+  if (shape != like.shape()) return like.object.attr("new_empty")(tuple_of(shape));
+  return torch.empty(like.object);
 }
 
 /// A new array of the library that `like` comes from, not filled, on the same device.
 [[nodiscard]] nb::object make(Argument const& like, DType dtype, Shape const& shape) {
-  std::string const name = numpy_name(dtype);
-  Library const known = library_of(like.object);
-  if (known.is_torch) {
-    // The fewer arguments PyTorch has to read, the quicker it is.
-    if (dtype != like.array.dtype) {
-      return like.object.attr("new_empty")(tuple_of(shape), nb::arg("dtype") = known.package.attr(name.c_str()));
-    }
-    if (shape != like.shape()) return like.object.attr("new_empty")(tuple_of(shape));
-    return known.package.attr("empty_like")(like.object);
-  }
-  if (known.package.is_valid()) {
-    std::optional<CallersDevice> callers;  // CuPy allocates on the current one
+  Library const& known = like.library;
+  if (known.package != nullptr) {
+    std::optional<CallersDevice> callers;  // CuPy allocates on the current one, and PyTorch's quick functions
     if (like.array.memory != Memory::host) callers.emplace().enter(like.array.device);
-    return known.package.attr("empty")(tuple_of(shape), name.c_str());
+    if (known.package->kind == Package::Kind::torch) return make_tensor(like, dtype, shape);
+    return known.package->empty(tuple_of(shape), known.package->dtypes[static_cast<std::size_t>(dtype)]);
   }
+  std::string const name = numpy_name(dtype);
   if (nb::hasattr(like.object, "__array_namespace__")) {
     nb::object const library = like.object.attr("__array_namespace__")();
     bool const is_scalar_of_jax = known.is_jax && shape.empty();  // it may share their memory
@@ -424,13 +566,17 @@ void require_apart(Argument const& out, Argument const& in, bool may_be_same) {
 [[nodiscard]] nb::object pointer_of(nb::handle stream) {
   if (nb::isinstance<nb::int_>(stream)) return nb::borrow(stream);
   Library const known = library_of(stream);
-  if (known.is_torch) return stream.attr("cuda_stream");  // a tenth of the time of the method below
-  if (known.package.is_valid() && nb::hasattr(stream, "ptr")) return stream.attr("ptr");  // CuPy
+  static Name const of_torch("cuda_stream"), of_cupy("ptr");
+  nb::object found;  // in a tenth of the time of the method below
+  if (is_of(known, Package::Kind::torch)) found = of_torch.find_in(stream);
+  if (is_of(known, Package::Kind::cupy)) found = of_cupy.find_in(stream);
+  if (found.is_valid()) return found;
   if (nb::hasattr(stream, "__cuda_stream__")) {
     return nb::object(stream.attr("__cuda_stream__")())[1];  // (version, pointer)
   }
-  for (char const* const attribute : {"cuda_stream", "ptr"}) {
-    if (nb::hasattr(stream, attribute)) return stream.attr(attribute);
+  for (Name const* const name : {&of_torch, &of_cupy}) {
+    found = name->find_in(stream);
+    if (found.is_valid()) return found;
   }
   return nb::borrow(stream);
 }
@@ -504,15 +650,15 @@ Argument result(nb::handle out, Argument const& like, DType dtype, Shape const& 
 
 nb::object returned(Argument const& argument) {
   nb::object const& object = argument.object;
-  if (!argument.is_new || !library_of(object).is_jax) return object;
+  if (!argument.is_new || !argument.library.is_jax) return object;
   wait_for_stream_of(argument.array);
   return argument.rank() == 0 ? object.attr("reshape")(nb::make_tuple()) : object;
 }
 
-void require_rank(Argument const& argument, std::size_t rank, std::string const& what) {
+void require_rank(Argument const& argument, std::size_t rank, std::string_view what) {
   if (argument.rank() == rank) return;
   throw std::invalid_argument(argument.array.name + " has shape " + to_string(argument.shape()) +
-                              " (this function takes " + what + "); reshape it");
+                              " (this function takes " + std::string(what) + "); reshape it");
 }
 
 void require_one_device(Argument const& first, Argument const& other) {
@@ -529,19 +675,19 @@ void require_alike(Argument const& first, Argument const& other) {
   require_one_device(first, other);
 }
 
-void require_shape(Argument const& argument, Shape const& shape, std::string const& why) {
+void require_shape(Argument const& argument, Shape const& shape, std::string_view why) {
   if (argument.shape() == shape) return;
   throw std::invalid_argument(argument.array.name + " has shape " + to_string(argument.shape()) + ", not " +
-                              to_string(shape) + " (" + why + "); give such an array");
+                              to_string(shape) + " (" + std::string(why) + "); give such an array");
 }
 
 void require_sum_dtype(Argument const& x, nb::handle dtype) {
+  // Of another dtype the kernel says which it takes.
+  if (dtype.is_none() && x.array.dtype != DType::int32) return;
   std::string const own = numpy_name(x.array.dtype);
   if (dtype.is_none()) {
     std::vector<DType> const built = built_dtypes();
-    bool const has_int32 = std::ranges::find(built, DType::int32) != built.end();
-    // Of another dtype the kernel says which it takes.
-    if (x.array.dtype != DType::int32 || !has_int32) return;
+    if (std::ranges::find(built, DType::int32) == built.end()) return;
     throw WrongType(x.array.name + " has dtype " + own +
                     " (its sums have as many bits and wrap, others' have 64); give dtype=\"" + own +
                     "\" if they may wrap, or convert it first");

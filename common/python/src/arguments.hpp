@@ -10,18 +10,33 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "array.hpp"
 
 namespace tessera::python {
 
+struct ExchangeTable;
+struct Package;
+
+/// How to treat objects of one type. What it points to is never destroyed.
+struct Library {
+  ExchangeTable const* table = nullptr;  ///< DLPack's C functions; nullptr: none of version 1
+  Package const* package = nullptr;      ///< of PyTorch, NumPy or CuPy, if the type or a base of it is of one of these
+  bool is_tensor = false;  ///< PyTorch's own Tensor: a class that is derived makes results of its own type
+  bool is_jax = false;
+  bool has_mask = false;  ///< of NumPy's masked arrays
+};
+
 /// An array of the caller.
 struct Argument {
   Array array;
-  nanobind::object object;          ///< what the caller gave, or what the call returns
+  nanobind::object object;  ///< what the caller gave, or what the call returns
+  Library library = {};
   std::shared_ptr<void> keep = {};  ///< keeps the memory alive, also of an exported temporary
   bool is_writable = false;
-  bool is_new = false;  ///< whether the call has made it
+  bool is_new = false;      ///< whether the call has made it
+  bool is_current = false;  ///< whether its library, PyTorch or CuPy, allocates and works on the call's stream now
 
   [[nodiscard]] Shape const& shape() const { return array.shape; }
   [[nodiscard]] std::size_t rank() const { return array.shape.size(); }
@@ -53,7 +68,7 @@ struct Argument {
 [[nodiscard]] std::optional<std::uintptr_t> stream_of(nanobind::handle stream);
 
 /// Throws std::invalid_argument unless the array has this rank. `what`: its dimensions, such as "[rows, cols]".
-void require_rank(Argument const& argument, std::size_t rank, std::string const& what);
+void require_rank(Argument const& argument, std::size_t rank, std::string_view what);
 
 /// Throws std::invalid_argument unless both are on one device.
 void require_one_device(Argument const& first, Argument const& other);
@@ -62,7 +77,7 @@ void require_one_device(Argument const& first, Argument const& other);
 void require_alike(Argument const& first, Argument const& other);
 
 /// Throws std::invalid_argument unless the shape is this one. `why`: what decides it.
-void require_shape(Argument const& argument, Shape const& shape, std::string const& why);
+void require_shape(Argument const& argument, Shape const& shape, std::string_view why);
 
 /// For sums. Throws WrongType if `dtype` is given and is not that of x, or if it is None and x has int32: its sums wrap
 /// here, and have more bits in NumPy. The kernel refuses dtypes that it does not have.

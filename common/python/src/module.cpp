@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,10 @@ std::map<std::uint64_t, std::deque<Unfinished>>& unfinished() {
   return all;
 }
 
+/// Whether an argument must be kept alive until the stream of the call is past it. A new result need not if its library
+/// allocates on that stream: like PyTorch and CuPy everywhere, it gives the memory away only behind the call.
+[[nodiscard]] bool is_held(Argument const* argument) { return !argument->is_new || !argument->is_current; }
+
 /// Keeps the arguments alive until the stream of the first is past the calls so far, and lets go of those of calls that
 /// have ended. Without a stream the call has ended. A call with the arguments of the last one only takes its mark away:
 /// marks take longer than all else here.
@@ -69,11 +74,12 @@ void keep_until_done(std::initializer_list<Argument const*> arguments) {
     auto& all = unfinished();
     std::deque<Unfinished>& own = all[first.stream->number];
     auto const is_same = [](Held const& one, Argument const* other) { return one.is(*other); };
-    if (!own.empty() && std::ranges::equal(own.back().arguments, arguments, is_same)) {
+    auto held = std::views::filter(arguments, is_held);  // it keeps its place when it is read
+    if (!own.empty() && std::ranges::equal(own.back().arguments, held, is_same)) {
       own.back().mark = nullptr;
     } else {
       Unfinished next{mark_of(first), {}, first.device};
-      for (Argument const* const argument : arguments) {
+      for (Argument const* const argument : held) {
         next.arguments.push_back({argument->object, argument->keep, argument->array.data});
       }
       if (!own.empty() && !own.back().mark) own.back().mark = next.mark;

@@ -26,7 +26,7 @@ namespace {
 
 /// As alike(), with a shape. `why`: what decides it.
 [[nodiscard]] Argument shaped(std::string const& name, nb::handle object, Argument const& first, Shape const& shape,
-                              std::string const& why) {
+                              std::string_view why) {
   Argument const argument = alike(name, object, first);
   require_shape(argument, shape, why);
   return argument;
