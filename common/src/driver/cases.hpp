@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <exception>
-#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -45,6 +44,17 @@ struct PreparedCase {
   Verified verified;
   std::string fault;
   bool is_mistake = false;  // the fault is the user's
+
+  /// Reports a row of a case with a fault as failed; a row that would skip the case has not failed. Must be called by
+  /// all ranks.
+  void blame(ranks::Ranks const& ranks, Row const& row, RowReport& report) const {
+    report.reason = fault;
+    if (ranks.any(!problem_case)) return;
+    if (std::string const why = reason_to_skip(row, *problem_case); !why.empty()) {
+      report.status = Status::skipped;
+      report.reason = why;
+    }
+  }
 };
 
 /// Prepares the cases of a plan. Must be destroyed before the Runtime.
@@ -95,14 +105,14 @@ class Cases {
 
   /// Returns several cases from the planned case `begin` on. References are serial loops, so they run concurrently;
   /// nothing is timed meanwhile. A group has as many cases as there are threads, and as fit into two thirds of the free
-  /// memory. `stop` is called by all ranks.
-  [[nodiscard]] std::vector<PreparedCase> prepare(std::size_t begin, std::function<bool()> const& stop) {
+  /// memory. Must be called by all ranks.
+  [[nodiscard]] std::vector<PreparedCase> prepare(std::size_t begin) {
     std::vector<PreparedCase> group = group_from(begin);
     auto const planned = [&](PreparedCase const& prepared) -> PlannedCase const& {
       return run_.plan.cases[prepared.begin];
     };
     for (PreparedCase& prepared : group) {
-      if (stop()) return group;
+      if (run_.stop()) return group;
       run_.progress.begin_case(prepared.begin);
       run_.progress.show(describe(planned(prepared)) + ": input");
       make_input(planned(prepared), prepared);
@@ -112,7 +122,7 @@ class Cases {
                                          : concat("references of cases ", begin + 1, " to ", group.back().end, " of ",
                                                   run_.plan.cases.size()));
     if (run_.ranks.count() > 1) {
-      if (group.front().fault.empty() && !stop()) find_reference(planned(group.front()), group.front());
+      if (group.front().fault.empty() && !run_.stop()) find_reference(planned(group.front()), group.front());
     } else {
       for_blocks(group.size(), 1, [&](std::size_t i, std::size_t, std::size_t) {
         if (group[i].fault.empty() && !interrupted()) find_reference(planned(group[i]), group[i]);

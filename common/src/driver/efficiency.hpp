@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -92,6 +93,29 @@ class Efficiency {
 
   RunState& run_;
   std::unique_ptr<Baseline> baseline_;
+};
+
+/// The speedups of a case's rows over the mini-app's first variant on the same space; if the case skips that variant,
+/// over the next one that was timed.
+class Speedups {
+ public:
+  explicit Speedups(App const& app) : baseline_(app.variants.front().name) {}
+
+  /// Adds its speedup to a row. Rows must come in the order of --list.
+  void compare(RowReport& row) {
+    if (row.variant == baseline_) firsts_[row.space] = row;
+    auto const found = firsts_.find(row.space);
+    if (found == firsts_.end() || row.samples.seconds.empty()) return;
+    RowReport& first = found->second;
+    if (first.status == Status::skipped) first = row;
+    if (first.bytes != row.bytes || first.flops != row.flops) return;
+    row.speedup = first.seconds() / row.seconds();
+    row.noisy_speedup = row.noisy() || first.noisy();
+  }
+
+ private:
+  std::string_view baseline_;
+  std::map<std::string, RowReport> firsts_;  // by space
 };
 
 }  // namespace tessera

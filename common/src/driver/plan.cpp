@@ -299,6 +299,20 @@ CaseReport source_of(PlannedCase const& planned, std::uint64_t seed) {
   return report;
 }
 
+RowReport row_of(CaseReport const& report) {
+  RowReport row;
+  row.app = report.app;
+  row.size = report.size;
+  row.bytes = report.bytes;
+  row.flops = report.flops;
+  for (auto const* const fields : {&report.input, &report.output}) {
+    for (auto const& [name, shape] : *fields) {
+      row.field_elements = std::max(row.field_elements, static_cast<double>(count_of(shape)));
+    }
+  }
+  return row;
+}
+
 std::set<std::string> spaces_of(Plan const& plan) {
   std::set<std::string> spaces;
   for (PlannedCase const& planned : plan.cases) {

@@ -93,6 +93,9 @@ void check_kokkos_words(std::vector<std::string> const& kokkos_arguments);
 /// Returns what is known about a case before it is prepared. `seed` is that of generated cases.
 [[nodiscard]] CaseReport source_of(PlannedCase const& planned, std::uint64_t seed);
 
+/// Returns what the rows of a prepared case have in common, without the case's index.
+[[nodiscard]] RowReport row_of(CaseReport const& report);
+
 /// Returns the fields as they are in the file: a vector that was read as a matrix of one row becomes a vector again,
 /// and so do its results.
 [[nodiscard]] std::vector<HostField> as_given(PlannedCase const& planned, std::vector<HostField> fields);

@@ -13,8 +13,23 @@
 #include <tessera/table/runtime.hpp>
 
 #include "../report/thread_facts.hpp"
+#include "interruption.hpp"
 
 namespace tessera {
+
+namespace {
+
+// Returns what a run's parts cost relative to each other: each row its case's bytes plus a constant.
+std::vector<Progress::Part> parts_of(Plan const& plan) {
+  std::vector<Progress::Part> parts;
+  for (PlannedCase const& planned : plan.cases) {
+    double const bytes = planned.footprint.input_bytes + planned.footprint.output_bytes;
+    parts.push_back({std::string(planned.app->info.name), planned.rows.size(), bytes + 0x1p22});
+  }
+  return parts;
+}
+
+}  // namespace
 
 void RunState::warn(std::string const& text) {
   warnings.push_back(text);
@@ -33,7 +48,20 @@ void RunState::complain(std::string const& text) {
 
 std::string RunState::noise() const { return noise_text(report.noisy(), report.timed(), other_load); }
 
+bool RunState::stop() {
+  if (stop_signal_ == 0) stop_signal_ = static_cast<int>(ranks.max(caught_signal()));
+  return stop_signal_ != 0;
+}
+
+void RunState::note_other_load() {
+  other_load = load_.others(ranks);
+  if (!other_load) return;
+  report.system["processors_of_all_nodes"] = format_number(other_load->processors);
+  report.system["processors_busy_with_others"] = format_number(other_load->busy);
+}
+
 void RunState::describe() {
+  progress.plan(parts_of(plan));
   report.build = build_facts();
   report.system["command"] = command.program + (arguments.empty() ? "" : " ") + join(arguments, " ");
   report.system["ranks"] = std::to_string(ranks.count());

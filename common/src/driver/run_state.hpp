@@ -30,9 +30,17 @@ class RunState {
         arguments(its_arguments),
         report(its_options.json) {}
 
-  /// Adds the facts of the build, the machine and the command line to the report, and warnings about them. Must be
-  /// called by all ranks.
+  /// Adds the facts of the build, the machine and the command line to the report, and warnings about them. Plans the
+  /// progress. Must be called by all ranks.
   void describe();
+  /// Adds how busy others kept the machine. Must be called by all ranks, so an interrupted run has no such note.
+  void note_other_load();
+
+  /// True if a signal ends the run: a signal to one rank ends all ranks. Must be called by all ranks together.
+  [[nodiscard]] bool stop();
+  /// Returns that signal, or 0.
+  [[nodiscard]] int stop_signal() const { return stop_signal_; }
+
   /// Adds a warning to the reports.
   void warn(std::string const& text);
   /// The same, unless there is such a warning.
@@ -68,6 +76,8 @@ class RunState {
   std::timed_mutex mutex;
 
  private:
+  LoadMeter load_;
+  int stop_signal_ = 0;
   std::set<std::string> complaints_;
   bool file_failed_ = false;
   std::atomic<bool> last_line_is_out_ = false;

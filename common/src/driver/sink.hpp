@@ -31,11 +31,29 @@ class Sink {
   RunState& run_;
 };
 
-/// Returns what the options ask for, in the order in which files are written; what users see first comes last. Throws
-/// UserError if a file cannot be written.
-[[nodiscard]] std::vector<std::unique_ptr<Sink>> sinks_of(RunState& run);
+/// All sinks that the options ask for. Requires that the run's mutex is locked.
+class Sinks {
+ public:
+  /// Throws UserError if a file cannot be written.
+  explicit Sinks(RunState& run);
 
-/// Printed before the last line after a signal.
-inline constexpr char const* interrupted_text = "interrupted: these are the rows that were done\n";
+  void begin_case(PlannedCase const& planned, CaseReport const& report) {
+    for (auto const& sink : sinks_) sink->begin_case(planned, report);
+  }
+  /// Users see a row before it is written to files, which may fail.
+  void add_row(PlannedCase const& planned, Row const& row, RowReport const& report) {
+    for (auto sink = sinks_.rbegin(); sink != sinks_.rend(); ++sink) (*sink)->add_row(planned, row, report);
+  }
+  void finish(int signal) {
+    for (auto const& sink : sinks_) sink->finish(signal);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Sink>> sinks_;  // in the order in which files are written; what users see comes last
+};
+
+/// Prints the last line of an interrupted run on the first rank. Writes directly to the file descriptor, because
+/// another thread may be using the stream.
+void write_last_line(Report const& report);
 
 }  // namespace tessera

@@ -1,5 +1,7 @@
 #include "sink.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <iostream>
@@ -21,6 +23,9 @@
 namespace tessera {
 
 namespace {
+
+// Printed before the last line after a signal.
+constexpr char const* interrupted_text = "interrupted: these are the rows that were done\n";
 
 // The file of --csv.
 class CsvSink final : public Sink {
@@ -227,19 +232,23 @@ class DigestSink final : public Sink {
 
 }  // namespace
 
-std::vector<std::unique_ptr<Sink>> sinks_of(RunState& run) {
-  std::vector<std::unique_ptr<Sink>> sinks;
-  if (!run.options.csv.empty()) sinks.push_back(std::make_unique<CsvSink>(run));
-  if (!run.options.log.empty()) sinks.push_back(std::make_unique<LogSink>(run));
-  sinks.push_back(std::make_unique<JsonSink>(run));
+Sinks::Sinks(RunState& run) {
+  if (!run.options.csv.empty()) sinks_.push_back(std::make_unique<CsvSink>(run));
+  if (!run.options.log.empty()) sinks_.push_back(std::make_unique<LogSink>(run));
+  sinks_.push_back(std::make_unique<JsonSink>(run));
   if (run.options.digest) {
-    sinks.push_back(std::make_unique<DigestSink>(run));
+    sinks_.push_back(std::make_unique<DigestSink>(run));
   } else if (run.options.lines) {
-    sinks.push_back(std::make_unique<LineSink>(run));
+    sinks_.push_back(std::make_unique<LineSink>(run));
   } else {
-    sinks.push_back(std::make_unique<TableSink>(std::cout, true, run));
+    sinks_.push_back(std::make_unique<TableSink>(std::cout, true, run));
   }
-  return sinks;
+}
+
+void write_last_line(Report const& report) {
+  if (!ranks::world().first()) return;
+  std::string const text = interrupted_text + report.last_line() + "\n";
+  (void)!::write(STDOUT_FILENO, text.data(), text.size());
 }
 
 }  // namespace tessera
