@@ -8,7 +8,8 @@
 ///     load       queries  -->  registers, once                                      the second kernel
 ///     load       a tile of keys and values  -->  scratch, some tiles ahead  <--+
 ///     multiply   scores = queries x keys                                       |
-///     softmax    running maximum; weights = exp(scores - maximum)              |    for each tile
+///     mask       no score of keys that do not exist, or of later ones          |    for each tile
+///     softmax    running maximum; weights = exp(scores - maximum)              |
 ///     multiply   total += weights x ones, sums += weights x values  -----------+
 ///     merge      sums of the threads that share queries, through scratch
 ///     store      out = sums / total
@@ -403,14 +404,13 @@ struct AttendTiles {
       Value<C> scores[strips][2 * key_blocks];
       multiply_keys(lanes, keys + of_part, own, scores);
       Value<A> weights[strips][key_blocks][terms];
+      int const first_key = part * key_blocks * Tile::edge;  // of this thread, in the tile
       if (all.causal) {
-        // Distance of this thread's first query from its first key of the tile.
-        leave_out_later(lanes,
-                        static_cast<int>(first_strip * Tile::edge) - static_cast<int>(tile * Tile::keys) -
-                            part * key_blocks * Tile::edge,
-                        scores);
+        int const first_query = static_cast<int>(first_strip * Tile::edge) - static_cast<int>(tile * Tile::keys);
+        leave_out_later(lanes, first_query - first_key, scores);
       }
-      softmax(lanes, count - part * key_blocks * Tile::edge, scores, state, weights);
+      if (count - first_key < key_blocks * Tile::edge) leave_out(lanes, count - first_key, scores);
+      softmax(lanes, scores, state, weights);
       BlockPack const* values = keys + Tile::packs_of_keys;
       if constexpr (Tile::steps == 2) values = arrived(team, lanes, copies, ring);
       multiply_ones(lanes, weights, state);
@@ -607,35 +607,7 @@ struct AttendTiles {
     }
   }
 
-  // ---- softmax
-
-  // Computes the weights, as terms, of scores of a tile's keys; only the first `count` keys exist. Rescales the sums so
-  // far to the same running maximum.
-  KOKKOS_FUNCTION void softmax(Lanes const& lanes, int count, Value<C> (&scores)[strips][2 * key_blocks], State& state,
-                               Value<A> (&weights)[strips][key_blocks][terms]) const {
-    if (count < key_blocks * Tile::edge) leave_out(lanes, count, scores);
-    follow(lanes, scores, state);
-    unrolled<strips, key_blocks>([&](int s, int k) {
-      auto& low = scores[s][2 * k];
-      auto& high = scores[s][2 * k + 1];
-      weigh(lanes, state.known[s], low);
-      weigh(lanes, state.known[s], high);
-      unrolled<terms>([&](int t) {
-        lanes.each(
-            [](int, A& w, C& left, C& right) {
-              w = A{{Unit::word(left.at[0], left.at[1]), Unit::word(left.at[2], left.at[3]),
-                     Unit::word(right.at[0], right.at[1]), Unit::word(right.at[2], right.at[3])}};
-              if constexpr (terms > 1) {  // the remainder, from which the next terms are made
-                take_off(w.at[0], left.at[0], left.at[1]);
-                take_off(w.at[1], left.at[2], left.at[3]);
-                take_off(w.at[2], right.at[0], right.at[1]);
-                take_off(w.at[3], right.at[2], right.at[3]);
-              }
-            },
-            weights[s][k][t], low, high);
-      });
-    });
-  }
+  // ---- mask
 
   // Excludes keys from `count` on, which do not exist.
   KOKKOS_FUNCTION static void leave_out(Lanes const& lanes, int count, Value<C> (&scores)[strips][2 * key_blocks]) {
@@ -667,6 +639,34 @@ struct AttendTiles {
             }
           },
           scores[s][panel]);
+    });
+  }
+
+  // ---- softmax
+
+  // Computes the weights, as terms, of scores of a tile's keys. Rescales the sums so far to the same running maximum.
+  KOKKOS_FUNCTION void softmax(Lanes const& lanes, Value<C> (&scores)[strips][2 * key_blocks], State& state,
+                               Value<A> (&weights)[strips][key_blocks][terms]) const {
+    follow(lanes, scores, state);
+    unrolled<strips, key_blocks>([&](int s, int k) {
+      auto& low = scores[s][2 * k];
+      auto& high = scores[s][2 * k + 1];
+      weigh(lanes, state.known[s], low);
+      weigh(lanes, state.known[s], high);
+      unrolled<terms>([&](int t) {
+        lanes.each(
+            [](int, A& w, C& left, C& right) {
+              w = A{{Unit::word(left.at[0], left.at[1]), Unit::word(left.at[2], left.at[3]),
+                     Unit::word(right.at[0], right.at[1]), Unit::word(right.at[2], right.at[3])}};
+              if constexpr (terms > 1) {  // the remainder, from which the next terms are made
+                take_off(w.at[0], left.at[0], left.at[1]);
+                take_off(w.at[1], left.at[2], left.at[3]);
+                take_off(w.at[2], right.at[0], right.at[1]);
+                take_off(w.at[3], right.at[2], right.at[3]);
+              }
+            },
+            weights[s][k][t], low, high);
+      });
     });
   }
 
