@@ -142,10 +142,6 @@ class Cases {
 
   // Returns the bytes of host memory that a case needs.
   [[nodiscard]] double checked_memory(PlannedCase const& planned) const {
-    std::vector<std::string> spaces;
-    for (Row const* row : planned.rows) {
-      if (std::ranges::find(spaces, row->space) == spaces.end()) spaces.push_back(row->space);
-    }
     MemoryNeed need = memory_need(planned.footprint, planned.has_expected);
     // For all ranks on this node together. Each has its own part plus the data that every rank holds, or the whole
     // input for its reference.
@@ -154,7 +150,7 @@ class Cases {
     double const on_each = (1 - share) * planned.footprint.input_bytes_on_each;
     need.host = ranks.count_on_node() * (planned.app->refers_to_parts ? share * need.host + on_each : need.host);
     need.device = share * need.device + on_each;
-    tessera::check_memory(describe(planned), need, spaces,
+    tessera::check_memory(describe(planned), need, spaces_of(planned.rows),
                           planned.path.empty() ? "choose a smaller --size" : "use a machine with more memory");
     return need.host;
   }

@@ -313,6 +313,14 @@ RowReport row_of(CaseReport const& report) {
   return row;
 }
 
+std::vector<std::string> spaces_of(std::vector<Row const*> const& rows) {
+  std::vector<std::string> spaces;
+  for (Row const* row : rows) {
+    if (std::ranges::find(spaces, row->space) == spaces.end()) spaces.push_back(row->space);
+  }
+  return spaces;
+}
+
 std::set<std::string> spaces_of(Plan const& plan) {
   std::set<std::string> spaces;
   for (PlannedCase const& planned : plan.cases) {

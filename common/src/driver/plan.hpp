@@ -100,6 +100,9 @@ void check_kokkos_words(std::vector<std::string> const& kokkos_arguments);
 /// and so do its results.
 [[nodiscard]] std::vector<HostField> as_given(PlannedCase const& planned, std::vector<HostField> fields);
 
+/// Returns the spaces of rows, in their order.
+[[nodiscard]] std::vector<std::string> spaces_of(std::vector<Row const*> const& rows);
+
 /// Returns the spaces of all rows.
 [[nodiscard]] std::set<std::string> spaces_of(Plan const& plan);
 

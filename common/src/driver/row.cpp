@@ -10,6 +10,7 @@
 #include <tessera/cli/nearest.hpp>
 #include <tessera/core/checksum.hpp>
 #include <tessera/core/host_threads.hpp>
+#include <tessera/core/with_dtype.hpp>
 #include <tessera/driver/driver.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/transport.hpp>
@@ -49,19 +50,8 @@ std::shared_ptr<void const> rounded(ExpectedField const& expected) {
 }
 
 HostField rounded(ExpectedField const& expected, DType dtype) {
-  HostField field{expected.name, dtype, expected.shape, nullptr};
   if (expected.moved.data != nullptr) return expected.moved;
-  switch (dtype) {
-    case DType::float32: field.data = rounded<float>(expected); break;
-    case DType::float64: field.data = rounded<double>(expected); break;
-    case DType::int32: field.data = rounded<std::int32_t>(expected); break;
-    case DType::int64: field.data = rounded<std::int64_t>(expected); break;
-    case DType::float16: field.data = rounded<Half>(expected); break;
-    case DType::bfloat16: field.data = rounded<BFloat16>(expected); break;
-    case DType::uint32: field.data = rounded<std::uint32_t>(expected); break;
-    case DType::uint64: field.data = rounded<std::uint64_t>(expected); break;
-  }
-  return field;
+  return {expected.name, dtype, expected.shape, with_dtype(dtype, [&]<class T>() { return rounded<T>(expected); })};
 }
 
 HostField const* find_field(std::vector<HostField> const& fields, std::string const& name) {

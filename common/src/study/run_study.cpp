@@ -148,10 +148,7 @@ std::vector<Forecast> forecasts_of(std::vector<App> const& apps, Step const& ste
   for (App const* const app : find_apps(apps, step.apps)) {
     if (app->info.measures_roofs || !is_modelled(*app) || (step.ranks > 1 && !app->distributed)) continue;
     for (DType const dtype : dtypes_of(*app, options)) {
-      Words spaces;
-      for (Row const* const row : select_rows(*app, options, dtype)) {
-        if (std::ranges::find(spaces, row->space) == spaces.end()) spaces.push_back(row->space);
-      }
+      Words const spaces = spaces_of(select_rows(*app, options, dtype));
       for (std::size_t const size : options.sizes) {
         model::ModelCase const c = model_case(*app, dtype, size, options.parameters.front());
         std::optional<model::Talk> const talk = model::talk_of(c, step.ranks);
@@ -445,8 +442,8 @@ class Runner {
     Options const options = options_of(apps_, step);
     for (App const* const app : find_apps(apps_, step.apps)) {
       for (DType const dtype : dtypes_of(*app, options)) {
-        for (Row const* const row : select_rows(*app, options, dtype)) {
-          if (!known.contains(row->space)) return {"--save-machine", file};
+        for (std::string const& space : spaces_of(select_rows(*app, options, dtype))) {
+          if (!known.contains(space)) return {"--save-machine", file};
         }
       }
     }

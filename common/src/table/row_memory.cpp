@@ -13,6 +13,7 @@
 
 #include <tessera/core/host_threads.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/with_dtype.hpp>
 #include <tessera/table/runtime.hpp>
 
 namespace tessera {
@@ -151,21 +152,6 @@ struct Exchange {
   }
 };
 
-// Returns the bits of the value that marks unwritten elements.
-std::uint64_t poison_bits(DType dtype) {
-  switch (dtype) {
-    case DType::float32: return std::bit_cast<std::uint32_t>(poison_value<float>);
-    case DType::float64: return std::bit_cast<std::uint64_t>(poison_value<double>);
-    case DType::int32: return std::bit_cast<std::uint32_t>(poison_value<std::int32_t>);
-    case DType::int64: return std::bit_cast<std::uint64_t>(poison_value<std::int64_t>);
-    case DType::float16: return poison_value<Half>.bits();
-    case DType::bfloat16: return poison_value<BFloat16>.bits();
-    case DType::uint32: return poison_value<std::uint32_t>;
-    case DType::uint64: return poison_value<std::uint64_t>;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::shared_ptr<unsigned char> allocate_in(std::string_view space, std::size_t bytes, std::string const& label) {
@@ -300,14 +286,9 @@ unsigned char* GuardedFields::data(std::size_t i) const { return blocks_.at(i).g
 void GuardedFields::poison() {
   in_space(space_, [&]<class Exec>() {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      DType const dtype = specs_[i].dtype;
-      if (size_of(dtype) == 8) {
-        poison_block<Exec>(blocks_[i].get(), bytes(i), poison_bits(dtype));
-      } else if (size_of(dtype) == 2) {
-        poison_block<Exec>(blocks_[i].get(), bytes(i), static_cast<std::uint16_t>(poison_bits(dtype)));
-      } else {
-        poison_block<Exec>(blocks_[i].get(), bytes(i), static_cast<std::uint32_t>(poison_bits(dtype)));
-      }
+      with_dtype(specs_[i].dtype, [&]<class T>() {
+        poison_block<Exec>(blocks_[i].get(), bytes(i), std::bit_cast<WordOf<T>>(poison_value<T>));
+      });
     }
   });
   Kokkos::fence("tessera: poisoned");

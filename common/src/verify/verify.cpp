@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/core/with_dtype.hpp>
 #include <tessera/verify/compact.hpp>
 
 namespace tessera {
@@ -319,16 +320,14 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
 /// bits, because a NaN that the row computed is not poison.
 template <class T>
 Verdict with_rest_untouched(Verdict verdict, HostField const& actual, std::size_t written) {
-  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
   auto const* const data = static_cast<T const*>(actual.data.get());
-  auto const poison = std::bit_cast<Bits>(poison_value<T>);
+  auto const poison = std::bit_cast<WordOf<T>>(poison_value<T>);
   if (!verdict.passed || written >= actual.count()) return verdict;
   std::atomic<std::size_t> touched = 0;
   std::atomic<std::size_t> first = actual.count();
   for_blocks(actual.count() - written, compared_at_once, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t i = written + begin; i < written + end; ++i) {
-      if (std::bit_cast<Bits>(data[i]) == poison) continue;
+      if (std::bit_cast<WordOf<T>>(data[i]) == poison) continue;
       ++touched;
       for (std::size_t known = first; i < known && !first.compare_exchange_weak(known, i);) {
       }
@@ -437,22 +436,6 @@ std::string sizes_of_bounds(ExpectedField const& reference, Chain const& chain) 
          (chain.reduced.bfloat16_factors ? " for factors of bfloat16" : "");
 }
 
-/// Calls `function` with a value of the dtype's C++ type.
-template <class Function>
-Verdict with_type(DType dtype, Function const& function) {
-  switch (dtype) {
-    case DType::float32: return function(float{});
-    case DType::float64: return function(double{});
-    case DType::int32: return function(std::int32_t{});
-    case DType::int64: return function(std::int64_t{});
-    case DType::float16: return function(Half{});
-    case DType::bfloat16: return function(BFloat16{});
-    case DType::uint32: return function(std::uint32_t{});
-    case DType::uint64: return function(std::uint64_t{});
-  }
-  return failed("unknown dtype");
-}
-
 }  // namespace
 
 void Coverage::merge(Coverage const& other) {
@@ -507,7 +490,7 @@ Verdict verify(ExpectedField const& expected, HostField const& actual, Chain con
     if (expected.moved.dtype != actual.dtype || expected.moved.shape != actual.shape) {
       return failed(expected.name + ": the reference holds another dtype or shape than the result");
     }
-    return with_type(actual.dtype, [&]<class T>(T) {
+    return with_dtype(actual.dtype, [&]<class T>() {
       auto const* const values = static_cast<T const*>(expected.moved.data.get());
       return with_rest_untouched<T>(compare_moved<T>(values, expected.has_all_zeros, actual, "expected", written),
                                     actual, written);
@@ -520,7 +503,7 @@ Verdict verify(ExpectedField const& expected, HostField const& actual, Chain con
     return failed(expected.name + ": the reference holds " + std::to_string(expected.value.size()) + " values, " +
                   sizes_of_bounds(expected, chain) + " for shape " + to_string(expected.shape));
   }
-  return with_type(actual.dtype, [&]<class T>(T) {
+  return with_dtype(actual.dtype, [&]<class T>() {
     auto const compared_with = [&](auto const* values) {
       return compare_fields<T>(values, expected, actual, chain, 1, "expected", written);
     };
@@ -564,7 +547,7 @@ Verdict verify_against_file(HostField const& file_expected, ExpectedField const&
     return failed("/expected: " + file_expected.name + ": there is no data");
   }
   if (scale.moved.data != nullptr) {
-    return with_type(actual.dtype, [&]<class T>(T) {
+    return with_dtype(actual.dtype, [&]<class T>() {
       auto const* const values = static_cast<T const*>(file_expected.data.get());
       return compare_moved<T>(values, scale.has_all_zeros, actual, "expected (from the file)", written);
     });
@@ -573,7 +556,7 @@ Verdict verify_against_file(HostField const& file_expected, ExpectedField const&
     return failed(scale.name + ": the reference holds " + sizes_of_bounds(scale, chain) + " for shape " +
                   to_string(actual.shape));
   }
-  return with_type(actual.dtype, [&]<class T>(T) {
+  return with_dtype(actual.dtype, [&]<class T>() {
     return compare_fields<T>(static_cast<T const*>(file_expected.data.get()), scale, actual, chain, 2,
                              "expected (from the file)", written);
   });
