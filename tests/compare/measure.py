@@ -4,9 +4,9 @@
     tests/compare/measure.py build/cuda-hopper90/bin/tessera_peers DIRECTORY [--space cuda] [--only NAME,...] [--quick]
 
 Each case is a program of its own, one after the other; PyTorch follows on the same GPU, where `import torch` works, in
-one process for all its cases. A report that is in DIRECTORY already is not measured again: an interrupted run goes on
-where it was, on the same machine and build (ratios.py refuses others). Mini-apps that the program was not built with
-are left out. Ends with the table, in DIRECTORY/ratios.md. On an H100 with 16 processors it takes about seven minutes
+one process for all its cases. A report of the same command that is in DIRECTORY already is not measured again: an
+interrupted run goes on where it was, on the same machine and build (ratios.py refuses others). Mini-apps and dtypes
+that the program was not built with are left out. Ends with the table, in DIRECTORY/ratios.md. On an H100 with 16 processors it takes about seven minutes
 (an estimate).
 
 --quick takes small sizes: to see that all of it runs, for no figure. Exit code: 0 all well, 1 something failed,
@@ -27,6 +27,7 @@ FACTORS = (
     "warpgroup_3xtf32,tensor_3xtf32,warpgroup_tf32,tensor_tf32,tensor_fp16,tensor_bf16,warpgroup_fp16,warpgroup_bf16"
 )
 SAMPLED = ["--verify", "sample:2000"]  # of products: in full they take their reference minutes
+SHORT = "half,bfloat16"
 SMALL = "2^10,2^15,2^20"
 ORDERED = "2^20,2^24,2^28"
 # Without query_by_query, which takes 7 s per launch.
@@ -88,6 +89,8 @@ CASES = {
     "softmax-rows": (["softmax"], "2^28", ["--axis", "rows"], True),
     "sizes": (
         ["prefix_sum", "partition", "histogram", "dot", "map", "transpose", "zip"], "2^22,2^24,2^26,2^30", [], False),
+    # The page quotes the ratios of 16-bit floats; its table has none.
+    "short": (["dot", "map", "zip"], "2^24,2^28", ["--dtype", SHORT], False),
     # These cases take about as long as a launch; roofline measures the launch time for comparison.
     "small": (["roofline", "prefix_sum", "partition", "histogram", "dot", "map"], SMALL, [], False),
     "matmul-ladder": (
@@ -96,29 +99,38 @@ CASES = {
 
 
 def available(program):
-    """The mini-apps that the program has. Raises SystemExit if it cannot be asked."""
+    """The mini-apps and the dtypes that the program has. Raises SystemExit if it cannot be asked."""
+
+    def lines(question):
+        answer = subprocess.run([program, question], capture_output=True, text=True, check=True).stdout
+        return [line.split() for line in answer.splitlines() if line.strip()]
+
     try:
-        listed = subprocess.run([program, "list"], capture_output=True, text=True, check=True).stdout
+        apps = {words[0] for words in lines("list")}
+        dtypes = {word.strip(",") for words in lines("--version") if words[0] == "dtypes" for word in words[1:]}
     except (OSError, subprocess.CalledProcessError) as error:
         print(f"measure.py: {program} does not start ({error}); build the target tessera_peers", file=sys.stderr)
         raise SystemExit(2) from error
-    return {line.split()[0] for line in listed.splitlines() if line.strip()}
+    return apps | dtypes
 
 
-def is_whole(path):
-    """Whether a report is there whose run has ended: one that was interrupted is measured again."""
+def is_whole(path, command):
+    """Whether a report of this command is there whose run has ended. An interrupted run, one of --quick, and one of a
+    case that has changed since are measured again."""
     try:
         with open(path, encoding="utf-8") as file:
-            return json.load(file)["system"].get("finished") is not None
+            system = json.load(file)["system"]
+        # A report of PyTorch quotes the command of the report that it was made from.
+        return system.get("finished") is not None and system["command"].endswith(" ".join(["", *command[1:]]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False  # or it is no report
 
 
-def command_of(name, options, apps, report):
-    """The command of a case, or None if the program has none of its mini-apps."""
+def command_of(name, options, has, report):
+    """The command of a case, or None if the program, which `has` these mini-apps and dtypes, cannot run it."""
     wanted, sizes, extra, _ = CASES[name]
-    chosen = [app for app in wanted if app in apps]
-    if not chosen:
+    chosen = [app for app in wanted if app in has]
+    if not chosen or (name == "short" and not has.issuperset(SHORT.split(","))):
         return None
     if options.quick:
         sizes = ",".join(f"2^{10 + i}" for i, _ in enumerate(sizes.split(",")))
@@ -144,7 +156,7 @@ def main(arguments):
         print(f"measure.py: there is no case '{unknown[0]}'; choose from {', '.join(CASES)}", file=sys.stderr)
         return 2
     options.program = os.path.abspath(options.program)
-    apps = available(options.program)
+    has = available(options.program)
     os.makedirs(options.directory, exist_ok=True)
     torch = subprocess.run([sys.executable, "-c", "import torch"], capture_output=True, check=False).returncode == 0
     began, failures = time.monotonic(), []
@@ -159,29 +171,30 @@ def main(arguments):
         if failed:
             failures.append(log)
 
-    def is_there(report):
-        return is_whole(os.path.join(options.directory, report))
+    def is_there(name, report):
+        return is_whole(os.path.join(options.directory, report), commands[name])
 
-    commands = {name: command_of(name, options, apps, f"{name}-peers.json") for name in options.only.split(",")}
+    commands = {name: command_of(name, options, has, f"{name}-peers.json") for name in options.only.split(",")}
     for name, command in commands.items():
         if command is None:
-            print(f"{name}: left out (this program has no such mini-app)")
+            print(f"{name}: left out (this program has no such mini-app or dtype)")
     names = [name for name, command in commands.items() if command is not None]
     of_torch = [name for name in names if torch and CASES[name][3]]
     reports = []
     for name in names:
         reports.append(f"{name}-peers.json")
-        if not is_there(reports[-1]):
+        if not is_there(name, reports[-1]):
             measure(commands[name], reports[-1:], f"{name}-peers.log")
         if of_torch and name == of_torch[-1]:
             # One process for all: importing PyTorch and starting its compiler takes longer than most cases.
-            theirs = {f"{one}-peers.json": f"{one}-pytorch.json" for one in of_torch if is_there(f"{one}-peers.json")}
-            missing = {ours: other for ours, other in theirs.items() if not is_there(other)}
+            pairs = {one: (f"{one}-peers.json", f"{one}-pytorch.json") for one in of_torch}
+            pairs = {one: pair for one, pair in pairs.items() if is_there(one, pair[0])}
+            missing = {ours: other for one, (ours, other) in pairs.items() if not is_there(one, other)}
             if missing:
                 script = [sys.executable, PYTORCH, *missing, "--json", *missing.values()]
                 script += ["--device", "cuda" if options.space == "cuda" else "cpu"]
                 measure(script + (["--no-compile"] if options.quick else []), missing.values(), "pytorch.log")
-            reports += theirs.values()
+            reports += [other for _, other in pairs.values()]
     reports = [os.path.join(options.directory, one) for one in reports]
     reports = [path for path in reports if os.path.exists(path)]
     code = 1 if failures else 0

@@ -19,18 +19,25 @@ sys.dont_write_bytecode = True
 import made_reports  # noqa: E402  (tests/plot)
 import measure  # noqa: E402
 
-# Records its arguments and writes the prepared report; fails for softmax.
+# Records its arguments and writes the prepared report with its command; fails for softmax.
 PROGRAM = """#!{python}
-import shutil, sys
+import json, sys
 if sys.argv[1] == "list":
     print("conv2d   5 variants\\ndot   10 variants\\nsoftmax   2 variants")
+    sys.exit(0)
+if sys.argv[1] == "--version":
+    print("tessera 0.2.0\\ndtypes   {dtypes}")
     sys.exit(0)
 with open("{folder}/calls", "a") as calls:
     print(*sys.argv[1:], file=calls)
 if "softmax" in sys.argv[2]:
     print("it broke")
     sys.exit(1)
-shutil.copy("{folder}/made.json", sys.argv[sys.argv.index("--json") + 1])
+with open("{folder}/made.json") as file:
+    report = json.load(file)
+report["system"]["command"] = " ".join(["tessera", *sys.argv[1:]])
+with open(sys.argv[sys.argv.index("--json") + 1], "w") as file:
+    json.dump(report, file)
 print("TESSERA rows=2")
 """
 
@@ -56,10 +63,13 @@ class Measure(unittest.TestCase):
         with open(os.path.join(self.folder, "made.json"), "w", encoding="utf-8") as file:
             json.dump(made_reports.report(rows), file)
         self.program = os.path.join(self.folder, "tessera_peers")
-        with open(self.program, "w", encoding="utf-8") as file:
-            file.write(PROGRAM.format(python=sys.executable, folder=self.folder))
-        os.chmod(self.program, stat.S_IRWXU)
+        self.write_program("float, half, bfloat16")
         self.out = os.path.join(self.folder, "out")
+
+    def write_program(self, dtypes):
+        with open(self.program, "w", encoding="utf-8") as file:
+            file.write(PROGRAM.format(python=sys.executable, folder=self.folder, dtypes=dtypes))
+        os.chmod(self.program, stat.S_IRWXU)
 
     def run_it(self, *options):
         output = io.StringIO()
@@ -103,7 +113,7 @@ class Measure(unittest.TestCase):
                 sources[source.removesuffix(".cpp")].add(library)
         for name, (apps, _, _, _) in measure.CASES.items():
             options = argparse.Namespace(program="tessera_peers", quick=False, space="cuda")
-            command = measure.command_of(name, options, set(apps), "report.json")
+            command = measure.command_of(name, options, {*apps, *measure.SHORT.split(",")}, "report.json")
             if "--variant" in command:
                 for variant in command[command.index("--variant") + 1].split(","):
                     for app in apps:
@@ -136,7 +146,27 @@ class Measure(unittest.TestCase):
         for text in ("", "[]", "null", "{}", '{"system": null}'):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-            self.assertFalse(measure.is_whole(path), text)
+            self.assertFalse(measure.is_whole(path, ["tessera"]), text)
+
+    def test_measures_again_what_another_command_measured(self):
+        for options in (["--quick"], [], ["--quick"], []):
+            self.run_it("--only", "sizes", *options)
+        self.assertEqual(len(self.calls()), 4)
+        with unittest.mock.patch.dict(measure.CASES, {"sizes": (["dot"], "2^22", [], False)}):
+            self.run_it("--only", "sizes")
+        self.assertIn("--size 2^22 --space", self.calls()[4])
+
+    def test_short_floats_need_a_build_with_them(self):
+        code, output = self.run_it("--only", "short")
+        self.assertEqual(code, 0, output)
+        self.assertEqual(
+            self.calls(), ["run dot --size 2^24,2^28 --dtype half,bfloat16 --space cuda --json short-peers.json"]
+        )
+        os.remove(os.path.join(self.out, "short-peers.json"))
+        self.write_program("float, double")
+        code, output = self.run_it("--only", "short")
+        self.assertIn("short: left out", output)
+        self.assertEqual(len(self.calls()), 1)
 
     def test_short_segments_have_the_variant_for_them(self):
         options = argparse.Namespace(program="tessera_peers", quick=False, space="cuda")
