@@ -245,6 +245,11 @@ def largest_error(torch, ours, wide):
     return float((ours.double() - wide).abs().max()) / scale if wide.numel() else 0.0
 
 
+def moved_bytes(least, dtype, fields_dtype):
+    """What an operation must move if its fields have another dtype than the case, whose least traffic is given."""
+    return least * fields_dtype.itemsize / {"float": 4, "double": 8}[dtype]
+
+
 def row_of(torch, timer, variant, made, short, plain, case, number, row, device):
     dtype = short or {"float": torch.float32, "double": torch.float64}[case["dtype"]]
     fields = fields_of(torch, case["input_shapes"], dtype, device)
@@ -260,6 +265,7 @@ def row_of(torch, timer, variant, made, short, plain, case, number, row, device)
     del wide_fields
     seconds, count = timer.samples(launch)
     median = quantile(seconds, 0.5)
+    bytes_ = moved_bytes(row["bytes"], case["dtype"], dtype)
     good = error is None or error <= (1e-4 if short is None else 1e-2)
     return {
         "app": case["app"],
@@ -276,9 +282,9 @@ def row_of(torch, timer, variant, made, short, plain, case, number, row, device)
         "seconds_first_quartile": quantile(seconds, 0.25),
         "seconds_third_quartile": quantile(seconds, 0.75),
         "seconds_max": seconds[-1],
-        "bytes": row["bytes"],
+        "bytes": bytes_,
         "flops": row["flops"],
-        "bytes_per_second": row["bytes"] / median,
+        "bytes_per_second": bytes_ / median,
         "flops_per_second": row["flops"] / median,
         "share_of_copy": None,
         "share_of_roof": None,
