@@ -99,6 +99,12 @@ double root_mean_square(double const* values, std::size_t count) {
   return count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0;
 }
 
+// Returns the larger number; NaN if one is NaN. std::max would lose a NaN that comes second.
+template <class W>
+W larger(W a, W b) {
+  return std::isnan(a) || a > b ? a : b;
+}
+
 constexpr int probes = 4;
 constexpr double small = 0x1p-26;  // u sqrt(s) in the probes: their changes are linear
 
@@ -163,7 +169,7 @@ struct RowsOf {
     bool all = before;
     for (std::size_t i = r * cols; i < (r + 1) * cols; ++i) all = all && std::abs(value[i]) < 0x1p40;
     tame[r] = all ? 1 : 0;
-    change[r] = std::max(change[r], change_before);
+    change[r] = larger(change[r], change_before);
   }
 };
 
@@ -369,8 +375,8 @@ class Oracle {
       double const least = 0x1p-9 * root_mean_square(&y.value[r * d_], d_);
       for (std::size_t h = 0; h < d_; ++h) {
         std::size_t const to = at + r * d_ + h;
-        double const size = std::max(std::sqrt(of_first * o_.squares[h] + of_second * down_.squares[h]), least);
-        double const bound = std::max(8 * size, 2 * std::abs(first[h] + second[h]));
+        double const size = larger(std::sqrt(of_first * o_.squares[h] + of_second * down_.squares[h]), least);
+        double const bound = larger(8 * size, 2 * std::abs(first[h] + second[h]));
         bool const known = y.tame[r] != 0 && y.change[r] <= 1. / 16 && std::isfinite(bound);
         out.bfloat16_scale[to] = out.random_scale[to];
         out.bfloat16_offset[to] = known ? bound / (1 - 8 * y.change[r]) : infinity;
@@ -430,7 +436,7 @@ class Oracle {
                  4 * growth_ * (s[h] + s[0] + scales);
       if (error[h] > 0) error[h] += 2 * tiny();
       error_squares += error[h] * error[h];
-      widest = std::max(widest, error[h]);
+      widest = larger(widest, error[h]);
     }
     auto const v = static_cast<double>(squares / n);
     double const m = error_squares / static_cast<double>(d_);
@@ -494,7 +500,7 @@ class Oracle {
       result.short_value[r * d_ + h] =
           static_cast<double>(gamma(h)) * ((x[h] - mean) * inverse) + static_cast<double>(beta(h));
     }
-    result.change[r] = std::max(result.change[r], root_mean_square(changes.data(), d_) / sigma);
+    result.change[r] = larger(result.change[r], root_mean_square(changes.data(), d_) / sigma);
   }
 
   // The rows through a layer.
@@ -560,7 +566,7 @@ class Oracle {
       W most = -std::numeric_limits<W>::infinity();
       for (std::size_t j = 0; j < end; ++j) {
         weight[j] *= scale;
-        most = std::max(most, weight[j]);
+        most = larger(most, weight[j]);
       }
       if constexpr (has_short) score = weight;
       W total = 0;
@@ -620,12 +626,12 @@ class Oracle {
     double of_all = 0;
     for (std::size_t j = 0; j < weight.size(); ++j) {
       weight[j] *= in_.score_scale();
-      most = std::max(most, weight[j]);
+      most = larger(most, weight[j]);
       double const change = std::abs(weight[j] - static_cast<double>(score[j]));
-      if (share[j] > W(0x1p-12)) mean.change[r] = std::max(mean.change[r], change);
+      if (share[j] > W(0x1p-12)) mean.change[r] = larger(mean.change[r], change);
       of_all += static_cast<double>(share[j]) * std::expm1(change);
     }
-    mean.change[r] = std::max(mean.change[r], of_all);
+    mean.change[r] = larger(mean.change[r], of_all);
     double total = 0;
     std::vector<double> sum(dim_);
     for (std::size_t j = 0; j < weight.size(); ++j) {
@@ -659,7 +665,7 @@ class Oracle {
     for (std::size_t j = 0; j < end; ++j) {
       Signs const signs(Signs::score, index * tokens_ + j);
       weight[j] = scale * (weight[j] + signs(p, std::sqrt(squares[j])));
-      most = std::max(most, weight[j]);
+      most = larger(most, weight[j]);
     }
     double total = 0;
     std::vector<double> sum(dim_);
@@ -709,7 +715,7 @@ class Oracle {
       if constexpr (has_short) result.short_value[i] = a.short_value[i] + b.short_value[i];
     }
     for (std::size_t r = 0; r < a.count; ++r) {
-      result.note(r, a.tame[r] != 0 && b.tame[r] != 0, std::max(a.change[r], b.change[r]));
+      result.note(r, a.tame[r] != 0 && b.tame[r] != 0, larger(a.change[r], b.change[r]));
     }
     return result;
   }
