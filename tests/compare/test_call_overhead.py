@@ -109,7 +109,8 @@ class CallOverhead(unittest.TestCase):
         device, turns = call_overhead.Device("cpu"), []
 
         def caller(name):
-            return lambda device: lambda function, x: lambda: turns.append(name) or call_overhead.expected_of(function, x)
+            compute = call_overhead.expected_of
+            return lambda device: lambda function, x: lambda: turns.append(name) or compute(function, x)
 
         callers = {name: caller(name) for name in ("first", "last")}
         with (

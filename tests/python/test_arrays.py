@@ -137,7 +137,7 @@ class Types(unittest.TestCase):
             kind = type(f"Own{turn}", (numpy.ndarray,), {})
             numpy.testing.assert_array_equal(tessera.sort(ramp(10)[::-1].copy().view(kind)), numpy.sort(ramp(10)))
 
-    @unittest.skipIf("cuda" in tessera.devices or importlib.util.find_spec("cupy"), "test_cuda.py has CuPy's own arrays")
+    @unittest.skipIf("cuda" in tessera.devices or importlib.util.find_spec("cupy"), "test_cuda.py has arrays of CuPy")
     def test_attributes_of_cupy(self):
         modules = made_cupy()
         with unittest.mock.patch.dict(sys.modules, modules):

@@ -316,8 +316,8 @@ void require_contiguous(Array const& array, Stride const& stride) {
   return true;
 }
 
-/// Reads the attributes of an array of CuPy, in a fraction of the time that its __dlpack__ takes. Returns false if it is
-/// no such array, or one that import_dlpack() refuses.
+/// Reads the attributes of an array of CuPy, in a fraction of the time that its __dlpack__ takes. Returns false if it
+/// is no such array, or one that import_dlpack() refuses.
 [[nodiscard]] bool import_cupy(Argument& argument, nb::handle object, std::optional<std::uintptr_t> stream) {
   if (!is_of(argument.library, Package::Kind::cupy)) return false;
   Package const& cupy = *argument.library.package;
