@@ -204,6 +204,11 @@ class Streams(unittest.TestCase):
             lambda **more: tessera.embedding(indices, rows, **more),
             lambda **more: tessera.partition(x, below=1, **more),
             lambda **more: tessera.conv1d(x, x, **more),
+            lambda **more: tessera.conv2d(rows, rows, **more),
+            lambda **more: tessera.linear(rows, rows, **more),
+            lambda **more: tessera.take(rows, indices, axis=0, **more),
+            lambda **more: tessera.topk(x, 2, **more),
+            lambda **more: tessera.unique_counts(x, **more),
             lambda **more: tessera.scaled_dot_product_attention(rows, rows, rows, **more),
         ):
             with self.assertRaisesRegex(ValueError, "stream is given"):

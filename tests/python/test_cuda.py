@@ -156,6 +156,12 @@ class NoCopies(unittest.TestCase):
             (tessera.histogram, [flat], {"bins": 12, "range": (-7, 5)}),
             (tessera.embedding, [indices, rows], {}),
             (tessera.conv1d, [flat, taps], {}),
+            (tessera.conv2d, [rows, other[:3, :5].copy()], {}),
+            (tessera.linear, [rows, other.T.copy()], {}),
+            (tessera.linear, [rows, other.T.copy(), other[0].copy()], {}),
+            (tessera.take, [rows, abs(indices) % len(rows) - 1], {"axis": 0}),
+            (tessera.topk, [rows], {"k": 9}),
+            (tessera.unique_counts, [flat], {}),
         ]
         for function, arguments, more in calls:
             for stream in (None, torch.cuda.Stream()):

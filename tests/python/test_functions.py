@@ -181,6 +181,49 @@ class Orders(unittest.TestCase):
                 with self.subTest(n=n, dtype=dtype):
                     self.check(numbers(n, dtype))
 
+    @given(st.data(), dtypes, st.integers(1, 5), st.integers(1, 300), st.integers(0, 40))
+    def test_topk(self, data, dtype, rows, n, k):
+        x = data.draw(from_numpy.arrays(dtype, (rows, n)) if dtype == "int32" else any_floats(dtype, (rows, n)))
+        k = min(k, n)
+        # NaN above all numbers, and of equal elements the first.
+        key = numpy.where(numpy.isnan(x), numpy.inf, x.astype("float64"))
+        places = numpy.lexsort((numpy.broadcast_to(numpy.arange(n), x.shape), -key, ~numpy.isnan(x)), axis=-1)[:, :k]
+        found = tessera.topk(x, k)
+        self.assertEqual(found._fields, ("values", "indices"))
+        numpy.testing.assert_array_equal(found.indices, places)
+        numpy.testing.assert_array_equal(found.values, numpy.take_along_axis(x, places, 1))
+        numpy.testing.assert_array_equal(tessera.topk(x[0], k).indices, places[0])
+
+    def test_topk_refuses(self):
+        x = numpy.ones((2, 3), FLOATS[0])
+        for more, message in (
+            ({"k": 4}, "k is 4 .rows have 3 elements"),
+            ({"k": -1}, "k is -1"),
+            ({"k": 1, "largest": False}, "largest is False"),
+            ({"k": 1, "dim": 0}, "dim is 0 .topk takes the last dimension"),
+        ):
+            with self.assertRaisesRegex(ValueError, message):
+                tessera.topk(x, **more)
+        with self.assertRaisesRegex(TypeError, "out is no pair"):
+            tessera.topk(x, 1, out=x)
+        out = numpy.empty((2, 2), FLOATS[0]), numpy.empty((2, 2), "int64")
+        found = tessera.topk(x, 2, out=out)
+        self.assertIs(found.values, out[0])
+        self.assertIs(found.indices, out[1])
+
+    @given(st.data(), dtypes, st.integers(0, 2000))
+    def test_unique_counts(self, data, dtype, n):
+        if dtype == "int32":
+            x = data.draw(from_numpy.arrays(dtype, n, elements=st.integers(-20, 20)))
+        else:
+            x = data.draw(any_floats(dtype, n))
+        values, counts = numpy.unique(x, return_counts=True, equal_nan=False)
+        found = tessera.unique_counts(x.reshape(1, -1))
+        self.assertEqual(found._fields, ("values", "counts"))
+        numpy.testing.assert_array_equal(found.values, values)
+        numpy.testing.assert_array_equal(found.counts, counts)
+        self.assertEqual(found.counts.dtype, numpy.int64)
+
     @given(st.data(), dtypes, lengths, st.integers(-100, 100))
     def test_partition(self, data, dtype, n, bound):
         x = data.draw(from_numpy.arrays(dtype, n, elements=whole))
@@ -227,6 +270,55 @@ class Others(unittest.TestCase):
     def test_embedding_takes_int32(self):
         with self.assertRaisesRegex(TypeError, "indices has dtype int64 .indices are int32"):
             tessera.embedding(numpy.zeros(3, "int64"), numpy.ones((3, 3), FLOATS[0]))
+
+    @given(st.data(), dtypes, st.integers(0, 500), st.integers(1, 50), st.integers(1, 9), st.sampled_from([4, 8]))
+    def test_take(self, data, dtype, n, rows, width, size):
+        indices = data.draw(from_numpy.arrays(f"int{8 * size}", n, elements=st.integers(-rows, rows - 1)))
+        for x in (numbers(rows * width, dtype).reshape(rows, width), numbers(rows, dtype)):
+            axis = 0 if x.ndim == 2 else None
+            numpy.testing.assert_array_equal(tessera.take(x, indices, axis=axis), numpy.take(x, indices, axis=axis))
+
+    def test_take_refuses(self):
+        x = numpy.ones((3, 4), FLOATS[0])
+        for wrong in (3, -4, 2**31 - 1):
+            with self.assertRaisesRegex(IndexError, "indices has 1 outside of x .its first dimension is 3"):
+                tessera.take(x, numpy.array([0, wrong, 2]), axis=0)
+        with self.assertRaisesRegex(IndexError, "indices has 1 outside"):
+            tessera.take(x, numpy.array([2**32]), axis=0)
+        with self.assertRaisesRegex(IndexError, "indices has 1 outside"):
+            tessera.take(x[:0], numpy.array([0]), axis=0)
+        with self.assertRaisesRegex(ValueError, "axis is 1 .take copies along the first axis"):
+            tessera.take(x, numpy.array([0]), axis=1)
+        with self.assertRaisesRegex(ValueError, "axis is None .x has 2 dimensions"):
+            tessera.take(x, numpy.array([0]))
+        with self.assertRaisesRegex(TypeError, "indices has dtype float"):
+            tessera.take(x, numpy.array([0], FLOATS[0]), axis=0)
+
+    @given(st.data(), dtypes, st.integers(0, 40), st.integers(1, 30), st.integers(1, 30), st.booleans())
+    def test_linear(self, data, dtype, rows, outputs, inputs, with_bias):
+        x = data.draw(from_numpy.arrays(dtype, (2, rows, inputs), elements=whole))
+        weight = data.draw(from_numpy.arrays(dtype, (outputs, inputs), elements=whole))
+        bias = numbers(outputs, dtype) if with_bias else None
+        expected = x @ weight.T + (bias if with_bias else 0)
+        numpy.testing.assert_array_equal(tessera.linear(x, weight, bias), expected.astype(dtype))
+
+    def test_linear_refuses(self):
+        x, weight = numpy.ones((2, 4), FLOATS[0]), numpy.ones((3, 4), FLOATS[0])
+        for arguments, message in (
+            ((x, weight[:, :3].copy()), "weight has shape"),
+            ((x, weight[0]), "weight has shape"),
+            ((x, weight, x[0]), "bias has shape"),
+        ):
+            with self.assertRaisesRegex(ValueError, message):
+                tessera.linear(*arguments)
+
+    @given(st.data(), dtypes, st.integers(1, 60), st.integers(1, 60), st.integers(1, 9), st.integers(1, 9))
+    def test_conv2d(self, data, dtype, rows, cols, down, across):
+        x = data.draw(from_numpy.arrays(dtype, (rows, cols), elements=whole))
+        weight = data.draw(from_numpy.arrays(dtype, (down, across), elements=whole))
+        padded = numpy.pad(x, ((0, down - 1), (0, across - 1)))
+        expected = scipy.signal.correlate(padded, weight, "valid", "direct")
+        numpy.testing.assert_array_equal(tessera.conv2d(x, weight), expected)
 
     @given(st.data(), dtypes, st.integers(0, 3000), st.integers(1, 100))
     def test_conv1d(self, data, dtype, n, taps):

@@ -36,6 +36,8 @@ CALLS = {
     "sort descending": lambda **more: tessera.sort(X, descending=True, **more),
     "embedding": lambda **more: tessera.embedding(INDICES, ROWS, **more),
     "partition": lambda **more: tessera.partition(X, below=2, **more),
+    "topk": lambda **more: tessera.topk(ROWS, 9, **more),
+    "conv2d": lambda **more: tessera.conv2d(ROWS, OTHER[:3, :5].copy(), **more),
     "conv1d": lambda **more: tessera.conv1d(X, TAPS, **more),
     "attention": lambda **more: tessera.scaled_dot_product_attention(Q, K, V, **more),
 }

@@ -44,12 +44,25 @@ void histogram(Array const& x, double lo, double hi, Array const& counts, Array 
 void sort(Array const& x, bool descending, Array const& out);
 /// The places of x in order, int64; equal elements in the order of their places.
 void argsort(Array const& x, bool descending, Array const& out);
+/// The k largest of each row of x [rows, n], largest first, and their places in the row, int64; of equal ones the first
+/// places. k is the last extent of the results.
+void topk(Array const& x, Array const& values, Array const& indices);
+/// The different elements of x in order, NaN last and each for itself, and how often each occurs, int64. The results
+/// have as many elements as x. Waits, and returns how many are written.
+std::int64_t unique_counts(Array const& x, Array const& values, Array const& counts);
+/// out[i, ...] = x[indices[i], ...]; indices of int32 or int64, negative ones from the end; zeros if an index is
+/// outside. Returns how many are, or 0 if x has a stream: then nobody waits for the number.
+std::int64_t take(Array const& x, Array const& indices, Array const& out);
+/// out [rows, outputs] = x [rows, inputs] weight^T [inputs, outputs] + bias [outputs], which may be nullptr.
+void linear(Array const& x, Array const& weight, Array const* bias, Array const& out);
 /// out[i, :] = weight[indices[i], :]; indices of int32; zeros if an index is outside.
 void embedding(Array const& indices, Array const& weight, Array const& out);
 /// First the elements below `below`, then all others, both in their order. Returns the number of the first.
 std::int64_t partition(Array const& x, double below, Array const& out);
 /// out[i] = x[i] * weight[0] + x[i + 1] * weight[1] + ..., for terms inside x.
 void conv1d(Array const& x, Array const& weight, Array const& out);
+/// out[y, x] = the sum of x[y + i, x + j] * weight[i, j], for terms inside x [rows, cols].
+void conv2d(Array const& x, Array const& weight, Array const& out);
 /// out = softmax(scale * query key^T) value, for each matrix [tokens, dim] of the last two dimensions. If `causal`,
 /// a query sees the keys up to its own place.
 void scaled_dot_product_attention(Array const& query, Array const& key, Array const& value, bool causal, double scale,

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <ranges>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -128,6 +129,19 @@ class Number {
 
 /// The type in signatures of functions that return an array and a number.
 using WithNumber = nb::typed<nb::tuple, nb::any, int>;
+
+/// The type in signatures of functions that return two arrays by name.
+using TwoArrays = nb::typed<nb::tuple, nb::any, nb::any>;
+
+/// Classes of Python's named tuples, made when the module is imported. They live as long as the process.
+nb::handle topk_tuple;
+nb::handle unique_counts_tuple;
+
+[[nodiscard]] nb::handle named_tuple(char const* name, char const* first, char const* second) {
+  return nb::module_::import_("collections")
+      .attr("namedtuple")(name, nb::make_tuple(first, second), "module"_a = "tessera")
+      .release();
+}
 
 /// The keyword `variant`.
 using Variant = std::optional<std::string>;
@@ -372,6 +386,108 @@ nb::any py_argsort(nb::handle object, bool descending, nb::handle out, nb::handl
   return nb::borrow<nb::any>(returned(to));
 }
 
+TwoArrays py_topk(nb::handle object, std::int64_t k, std::int64_t axis, bool largest, bool /*sorted*/, nb::handle out,
+                  Variant const& variant, nb::handle stream) {
+  Argument const x = input("input", object, stream);
+  require_rows(x);
+  if (axis_of(x, axis) + 1 != x.rank()) {
+    throw std::invalid_argument("dim is " + std::to_string(axis) + " (topk takes the last dimension); transpose input");
+  }
+  if (!largest) throw std::invalid_argument("largest is False (the kernel finds the largest); give the negative input");
+  if (k < 0 || static_cast<std::size_t>(k) > x.shape().back()) {
+    throw std::invalid_argument("k is " + std::to_string(k) + " (rows have " + std::to_string(x.shape().back()) +
+                                " elements); choose k from 0 to that");
+  }
+  nb::object out_values = nb::none();
+  nb::object out_indices = nb::none();
+  if (!out.is_none()) {
+    if (!nb::isinstance<nb::tuple>(out) || nb::len(out) != 2) {
+      throw WrongType("out is no pair (values, indices); give a tuple of two arrays");
+    }
+    out_values = out[0];
+    out_indices = out[1];
+  }
+  Shape shape = x.shape();
+  shape.back() = static_cast<std::size_t>(k);
+  Argument const values = result(out_values, x, x.array.dtype, shape, {&x});
+  Argument const indices = result(out_indices, x, DType::int64, shape, {&x, &values});
+  if (variant) {
+    without_gil(run_variant, VariantCall{"top_k",
+                                         *variant,
+                                         x.array.dtype,
+                                         {{"k", k}},
+                                         {field(x, as_matrix(x))},
+                                         {field(values, as_matrix(values)), field(indices, as_matrix(indices))}});
+  } else {
+    without_gil(topk, x.array, values.array, indices.array);
+    keep_until_done({&x, &values, &indices});
+  }
+  return nb::borrow<TwoArrays>(topk_tuple(returned(values), returned(indices)));
+}
+
+TwoArrays py_unique_counts(nb::handle object, nb::handle stream) {
+  Argument const x = input("x", object, stream);
+  Shape const most = {x.array.count()};
+  Argument const values = result(nb::none(), x, x.array.dtype, most, {&x});
+  Argument const counts = result(nb::none(), x, DType::int64, most, {&x});
+  std::int64_t const runs = without_gil(unique_counts, x.array, values.array, counts.array);
+  keep_until_done({&x, &values, &counts});
+  nb::slice const written(nb::int_(0), nb::int_(runs), nb::int_(1));
+  auto const first = [&](Argument const& all) { return nb::object(returned(all)[written]); };
+  return nb::borrow<TwoArrays>(unique_counts_tuple(first(values), first(counts)));
+}
+
+nb::any py_take(nb::handle object, nb::handle of_indices, nb::handle axis, nb::handle out, nb::handle stream) {
+  Argument const x = input("x", object, stream);
+  Argument const indices = input("indices", of_indices, x);
+  require_rows(x);
+  require_rank(indices, 1, "one dimension of indices");
+  if (indices.array.dtype != DType::int32 && indices.array.dtype != DType::int64) {
+    throw WrongType("indices has dtype " + numpy_name(indices.array.dtype) +
+                    " (indices are int32 or int64); convert it first");
+  }
+  require_one_device(x, indices);
+  if (axis.is_none() && x.rank() > 1) {
+    throw std::invalid_argument("axis is None (x has " + std::to_string(x.rank()) + " dimensions); give axis=0");
+  }
+  if (!axis.is_none() && axis_of(x, nb::cast<std::int64_t>(axis)) != 0) {
+    throw std::invalid_argument("axis is " + std::to_string(nb::cast<std::int64_t>(axis)) +
+                                " (take copies along the first axis); transpose x");
+  }
+  Shape shape = x.shape();
+  shape[0] = indices.array.count();
+  Argument const to = result(out, x, x.array.dtype, shape, {&x, &indices});
+  std::int64_t const outside = without_gil(take, x.array, indices.array, to.array);
+  keep_until_done({&x, &indices, &to});
+  if (outside > 0) {
+    throw std::out_of_range("indices has " + std::to_string(outside) + " outside of x (its first dimension is " +
+                            std::to_string(x.shape()[0]) + "); correct them");
+  }
+  return nb::borrow<nb::any>(returned(to));
+}
+
+nb::any py_linear(nb::handle object, nb::handle of_weight, nb::handle of_bias, nb::handle out, nb::handle stream) {
+  Argument const x = input("input", object, stream);
+  Argument const weight = input("weight", of_weight, x);
+  require_rows(x);
+  require_rank(weight, 2, "a matrix [outputs, inputs]");
+  require_alike(x, weight);
+  require_shape(weight, {weight.shape()[0], x.shape().back()}, "it has as many columns as input");
+  std::optional<Argument> bias;
+  if (!of_bias.is_none()) {
+    bias = input("bias", of_bias, x);
+    require_alike(x, *bias);
+    require_shape(*bias, {weight.shape()[0]}, "weight has as many rows");
+  }
+  Shape shape = x.shape();
+  shape.back() = weight.shape()[0];
+  Argument const& third = bias ? *bias : weight;
+  Argument const to = result(out, x, x.array.dtype, shape, {&x, &weight, &third});
+  without_gil(linear, x.array, weight.array, bias ? &bias->array : nullptr, to.array);
+  keep_until_done({&x, &weight, &third, &to});
+  return nb::borrow<nb::any>(returned(to));
+}
+
 nb::any py_embedding(nb::handle of_indices, nb::handle of_weight, nb::handle out, Variant const& variant,
                      nb::handle stream) {
   Argument const indices = input("indices", of_indices, stream);
@@ -426,6 +542,23 @@ nb::any py_conv1d(nb::handle object, nb::handle of_weight, nb::handle out, Varia
                 VariantCall{"conv1d", *variant, x.array.dtype, {}, {field(x), field(weight)}, {field(to)}});
   } else {
     without_gil(conv1d, x.array, weight.array, to.array);
+    keep_until_done({&x, &weight, &to});
+  }
+  return nb::borrow<nb::any>(returned(to));
+}
+
+nb::any py_conv2d(nb::handle object, nb::handle of_weight, nb::handle out, Variant const& variant, nb::handle stream) {
+  Argument const x = input("x", object, stream);
+  Argument const weight = input("weight", of_weight, x);
+  require_rank(x, 2, "a matrix [rows, cols]");
+  require_rank(weight, 2, "a matrix [rows, cols]");
+  require_alike(x, weight);
+  Argument const to = result(out, x, x.array.dtype, x.shape(), {&x, &weight});
+  if (variant) {
+    without_gil(run_variant,
+                VariantCall{"conv2d", *variant, x.array.dtype, {}, {field(x), field(weight)}, {field(to)}});
+  } else {
+    without_gil(conv2d, x.array, weight.array, to.array);
     keep_until_done({&x, &weight, &to});
   }
   return nb::borrow<nb::any>(returned(to));
@@ -492,6 +625,8 @@ NB_MODULE(_tessera, m) {
   m.def("_is_main_interpreter", [] { return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0; });
   m.def("_seconds_in_launches", [] { return without_gil(seconds_in_launches); });
   add_operations(m);
+  topk_tuple = named_tuple("topk", "values", "indices");
+  unique_counts_tuple = named_tuple("unique_counts", "values", "counts");
   nb::list dtypes;
   for (DType const dtype : built_dtypes()) dtypes.append(numpy_name(dtype));
   m.attr("dtypes") = nb::tuple(dtypes);
@@ -557,6 +692,24 @@ NB_MODULE(_tessera, m) {
   m.def("argsort", &py_argsort, "x"_a.none(), nb::kw_only(), "descending"_a = false, "out"_a = nb::none(),
         "stream"_a = nb::none(),
         "Returns the places, int64, of the elements of x, of one dimension, in order. NaN is last. Stable.");
+  m.def("topk", &py_topk, "input"_a.none(), "k"_a, "dim"_a = -1, "largest"_a = true, "sorted"_a = true, nb::kw_only(),
+        "out"_a = nb::none(), "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns (values, indices): the k largest elements of each row of the last dimension, the largest first, and "
+        "their places in the row, int64. NaN is above all numbers; of equal elements the first places are taken.\n\n"
+        "`largest` must be True. `out` is a tuple of two arrays.");
+  m.def("unique_counts", &py_unique_counts, "x"_a.none(), nb::kw_only(), "stream"_a = nb::none(),
+        "Returns (values, counts): the different elements of x in order, and how often each occurs, int64. Waits.\n\n"
+        "NaN is last, and each NaN is an element of its own. Both results are views of as much memory as x has "
+        "elements.");
+  m.def("take", &py_take, "x"_a.none(), "indices"_a.none(), nb::kw_only(), "axis"_a = nb::none(), "out"_a = nb::none(),
+        "stream"_a = nb::none(),
+        "Returns x[indices[i], ...] for each i: elements along the first axis. Indices, of one dimension, are int32 or "
+        "int64; negative ones count from the end.\n\n"
+        "Raises IndexError for an index outside of x. A call on a stream cannot: it gives zeros.");
+  m.def("linear", &py_linear, "input"_a.none(), "weight"_a.none(), "bias"_a = nb::none(), nb::kw_only(),
+        "out"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns input weight^T + bias, for input [..., inputs], weight [outputs, inputs] and bias [outputs]. int32 "
+        "wraps.");
   m.def("embedding", &py_embedding, "indices"_a.none(), "weight"_a.none(), nb::kw_only(), "out"_a = nb::none(),
         "variant"_a = nb::none(), "stream"_a = nb::none(),
         "Returns the rows weight[indices[i], :]. Indices are int32. An index outside of the matrix, also -1, gives a "
@@ -569,6 +722,10 @@ NB_MODULE(_tessera, m) {
         "variant"_a = nb::none(), "stream"_a = nb::none(),
         "Returns out[i] = x[i] * weight[0] + x[i + 1] * weight[1] + ..., for terms inside x, of one dimension.\n\n"
         "PyTorch's conv1d gives the same for one channel with len(weight) - 1 zeros behind x.");
+  m.def("conv2d", &py_conv2d, "x"_a.none(), "weight"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+        "variant"_a = nb::none(), "stream"_a = nb::none(),
+        "Returns out[r, c] = the sum of x[r + i, c + j] * weight[i, j], for terms inside the matrix x.\n\n"
+        "PyTorch's conv2d gives the same for one channel with zeros below and to the right of x.");
   m.def(
       "scaled_dot_product_attention", &py_attention, "query"_a.none(), "key"_a.none(), "value"_a.none(), nb::kw_only(),
       "attn_mask"_a = nb::none(), "is_causal"_a = false, "scale"_a = nb::none(), "out"_a = nb::none(),

@@ -101,7 +101,9 @@ std::unique_lock<std::mutex> running() {
 namespace {
 
 void require(bool holds, char const* what) {
-  if (!holds) throw std::runtime_error(std::string("the GPU's runtime refuses ") + what + "; see its messages");
+  if (holds) return;
+  (void)clear_error();  // otherwise the caller's library would find it at its next launch
+  throw std::runtime_error(std::string("the GPU's runtime refuses ") + what + "; see its messages");
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ TESTS = [
     "test_linalg.py::test_matrix_transpose",
     "test_linalg.py::test_vecdot",
     "test_linalg.py::test_vecdot_conj",
+    "test_set_functions.py::test_unique_counts",
     "test_sorting_functions.py::test_argsort",
     "test_sorting_functions.py::test_sort",
     "test_special_cases.py::test_empty_arrays[sum]",

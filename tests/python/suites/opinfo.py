@@ -93,6 +93,23 @@ def argsort(x, dim=-1, descending=False, stable=False):
     return each_row(lambda row, out: tessera.argsort(row, descending=descending, out=out), x, dim, torch.int64)
 
 
+def topk(x, k, dim=-1, largest=True, sorted=True):
+    if not largest:
+        raise Skip("topk finds the largest")
+    if x.dim() == 0:
+        raise Skip("topk takes rows")
+    if len(torch.unique(x)) < x.numel():
+        raise Skip("PyTorch takes any of equal elements")
+    values, indices = tessera.topk(x.movedim(dim, -1).contiguous(), k)
+    return values.movedim(-1, dim), indices.movedim(-1, dim)
+
+
+def linear(x, weight, bias=None):
+    if weight.dim() == 1:
+        raise Skip("weight is a vector")
+    return tessera.linear(x.contiguous(), weight.contiguous(), None if bias is None else bias.contiguous())
+
+
 def embedding(weight, indices, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     # The other arguments decide about gradients.
     if max_norm is not None:
@@ -118,10 +135,13 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
 
 
 def correlated(x, weight):
-    """All places of one channel at which the weights lie inside: Tessera's conv1d, once per row of the weights."""
+    """All places of one channel at which the weights lie inside: Tessera's conv1d, conv2d, or conv2d of planes."""
+    x, weight = x.contiguous(), weight.contiguous()
     if x.dim() == 1:
-        return tessera.conv1d(x.contiguous(), weight.contiguous())[: len(x) - len(weight) + 1]
+        return tessera.conv1d(x, weight)[: len(x) - len(weight) + 1]
     rows = x.shape[0] - weight.shape[0] + 1
+    if x.dim() == 2:
+        return tessera.conv2d(x, weight)[:rows, : x.shape[1] - weight.shape[1] + 1]
     return torch.stack(
         [sum(correlated(x[row + i], weight[i]) for i in range(weight.shape[0])) for row in range(rows)]
     )
@@ -170,9 +190,11 @@ FUNCTIONS = {
     "nn.functional.conv2d": convolution,
     "nn.functional.embedding": embedding,
     "nn.functional.layer_norm": layer_norm,
+    "nn.functional.linear": linear,
     "nn.functional.scaled_dot_product_attention": attention,
     "softmax": softmax,
     "sort": sort,
+    "topk": topk,
 }
 
 # Scores of the samples are as large as 9 * 9 * 8 / sqrt(8) = 229: a last bit there is 1.5e-5 of a weight.

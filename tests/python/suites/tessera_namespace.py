@@ -16,7 +16,9 @@ import tessera
 calls = collections.Counter()
 
 __array_api_version__ = numpy.__array_api_version__
-FUNCTIONS = ("argsort", "cumulative_sum", "matmul", "matrix_transpose", "sort", "sum", "take", "vecdot")
+FUNCTIONS = (
+    "argsort", "cumulative_sum", "matmul", "matrix_transpose", "sort", "sum", "take", "unique_counts", "vecdot"
+)  # fmt: skip
 
 
 def __getattr__(name):
@@ -157,16 +159,17 @@ def argsort_of_numpy(x, axis, descending):
 
 
 def take(x, indices, /, *, axis=None):
-    """Tessera's embedding: rows of a matrix."""
+    """Of any integers, along any axis."""
     if not taken(x):
         return numpy.take(x, indices, axis=axis)
-    axis = 0 if axis is None else axis
-    moved = numpy.moveaxis(x, axis, 0)
-    n = moved.shape[0]
-    places = numpy.where(indices < 0, indices + n, indices).astype("int32")
-    rows = contiguous(moved).reshape(n, math.prod(moved.shape[1:]))
-    found = tessera.embedding(contiguous(places), rows)
-    return numpy.moveaxis(found.reshape(len(places), *moved.shape[1:]), 0, axis)
+    moved = contiguous(numpy.moveaxis(x, 0 if axis is None else axis, 0))
+    found = tessera.take(moved, contiguous(indices.astype("int64")), axis=0)
+    return numpy.moveaxis(found, 0, 0 if axis is None else axis)
+
+
+def unique_counts(x, /):
+    """Of arrays of any shape."""
+    return tessera.unique_counts(contiguous(x)) if taken(x) else numpy.unique_counts(x)
 
 
 linalg = types.SimpleNamespace(**{name: getattr(numpy.linalg, name) for name in dir(numpy.linalg) if name[0] != "_"})

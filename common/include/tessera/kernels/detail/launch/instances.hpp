@@ -32,6 +32,7 @@ class Event {
 /// Throws std::runtime_error, naming the call, if a CUDA call failed.
 inline void check_cuda(cudaError_t error, char const* call) {
   if (error == cudaSuccess) return;
+  (void)cudaGetLastError();  // otherwise the next call that asks for it, of anybody, would find it
   throw std::runtime_error(std::string(call) + " failed (" + cudaGetErrorString(error) + "); see the CUDA log");
 }
 
