@@ -6,8 +6,8 @@
 Each case is a program of its own, one after the other; PyTorch follows on the same GPU, where `import torch` works, in
 one process for all its cases. A report of the same command that is in DIRECTORY already is not measured again: an
 interrupted run goes on where it was, on the same machine and build (ratios.py refuses others). Mini-apps and dtypes
-that the program was not built with are left out. Ends with the table, in DIRECTORY/ratios.md. On an H100 with 16 processors it takes about seven minutes
-(an estimate).
+that the program was not built with are left out. Ends with the table, in DIRECTORY/ratios.md. On an H100 with 16
+processors it takes about seven minutes (an estimate).
 
 --quick takes small sizes: to see that all of it runs, for no figure. Exit code: 0 all well, 1 something failed,
 2 a mistake.
