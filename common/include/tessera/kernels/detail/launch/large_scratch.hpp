@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// Launches a kernel whose teams need more scratch than Kokkos grants on CUDA, 48 KB: there by CUDA's own call
-/// (cluster.hpp), elsewhere by Kokkos.
+/// (cluster.hpp, from CUDA 11.8), elsewhere by Kokkos.
 ///
 /// The kernel is the functor of a TeamPolicy, with `Policy`, `Bounds` and `vector_length`. Scratch level 1 and Kokkos'
 /// work tags are not supported.
@@ -37,7 +37,8 @@ class LargeScratchLaunch {
   std::size_t scratch_bytes_;
 };
 
-#if defined(KOKKOS_ENABLE_CUDA)
+// As in cluster.hpp. Before CUDA 11.8 no tile is large, and Kokkos launches all.
+#if defined(KOKKOS_ENABLE_CUDA) && CUDART_VERSION >= 11080
 
 // Both bounds of Kokkos' LaunchBounds<> are 0.
 template <class Kernel>
