@@ -223,7 +223,10 @@ class BinTile {
         [&](int lane, auto& of_lane) {
           if (count_ == items) {
             TESSERA_UNROLL
-            for (int row = 0; row < rows; ++row) body(row, row * stride + lane_ + lane, of_lane);
+            for (int row = 0; row < rows; ++row) {
+              body(row, row * stride + lane_ + lane, of_lane);
+              if constexpr (Tuning::writes_in_step) Lanes{}.sync();
+            }
           } else {
             TESSERA_UNROLL
             for (int row = 0; row < rows; ++row) {
