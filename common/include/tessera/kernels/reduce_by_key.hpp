@@ -91,10 +91,11 @@ struct ReduceByKeyTuning {
   static constexpr int stores_in_flight = 8;
   /// Nanoseconds before a team looks back. On one H100, 1000 instead of 2500 took 27% less time for 2^28 elements.
   static constexpr unsigned patience = 1000;
-  /// Returns the prefetch distance in tiles, 16 KiB per multiprocessor, as for a partition; 0: no prefetch.
+  /// Returns the prefetch distance in tiles, 32 KiB per multiprocessor; 0: no prefetch. On one H100, 2^28 elements took
+  /// 2% less time than with 16 KiB.
   [[nodiscard]] static int ahead(Exec const& exec, std::size_t bytes) {
     if (!is_gpu<Exec>) return 0;
-    std::size_t const all = std::min<std::size_t>(multiprocessors(exec) * 16384, last_cache_of_gpu(exec) / 16);
+    std::size_t const all = std::min<std::size_t>(multiprocessors(exec) * 32768, last_cache_of_gpu(exec) / 8);
     return static_cast<int>(std::max<std::size_t>(1, all / bytes));
   }
 };
