@@ -117,6 +117,10 @@ void expect_network_sorts() {
         collective::bitonic_sort_items(item, Less{});
         EXPECT_TRUE(std::is_sorted(item, item + N)) << N << " items";
         EXPECT_EQ(std::count(item, item + N, 1U), std::popcount(bits));
+        for (int i = 0; i < N; ++i) item[i] = bits >> i & 1;
+        collective::merge_sort_items(item, Less{});
+        EXPECT_TRUE(std::is_sorted(item, item + N)) << N << " items";
+        EXPECT_EQ(std::count(item, item + N, 1U), std::popcount(bits));
       }
     }
   }
@@ -171,6 +175,54 @@ TEST(ThreadBitonicSort, SortsTheItemsOfAllLanes) {
     }
     if constexpr (W <= 16) {
       EXPECT_EQ(check_everywhere<W>(SortOfLanes<4>{}), std::nullopt);
+    }
+  });
+}
+
+template <int N>
+struct SortOfGroups {
+  template <class L>
+  KOKKOS_FUNCTION void operator()(LaneChecker<L>& checker, std::uint64_t seed) const {
+    auto const key = [&](int i) { return static_cast<std::uint32_t>(random_bits(seed * 1000 + i) % 7); };
+    for (int largest = 1; largest <= L::width; largest *= 2) {
+      // One group of `largest` lanes, then as many lanes as two groups, four, ... of half, a quarter, ... of them.
+      auto const group_of = [&](int lane) { return Kokkos::max(1, largest >> (lane / largest)); };
+      auto group = checker.lanes().template fill<int>(1);
+      typename L::template Value<std::uint32_t> item[N];
+      for (int k = 0; k < N; ++k) {
+        item[k] = checker.lanes().template fill<std::uint32_t>(0);
+        checker.lanes().each([&](int lane, std::uint32_t& own) { own = key(lane * N + k); }, item[k]);
+      }
+      checker.lanes().each([&](int lane, int& own) { own = group_of(lane); }, group);
+      auto const expected = [&](int i) {
+        int const own = group_of(i / N);
+        int const begin = i / N / own * own * N;
+        for (int candidate = begin; candidate < begin + own * N; ++candidate) {
+          int before = begin;
+          int equal = 0;
+          for (int k = begin; k < begin + own * N; ++k) {
+            before += key(k) < key(candidate) ? 1 : 0;
+            equal += key(k) == key(candidate) ? 1 : 0;
+          }
+          if (before <= i && i < before + equal) return key(candidate);
+        }
+        return 7U;
+      };
+      thread::bitonic_sort_groups<N, L, std::uint32_t>(checker.lanes(), item, group, Less{});
+      for (int k = 0; k < N; ++k) {
+        checker.template holds<std::uint32_t>(item[k], [&](int lane) { return expected(lane * N + k); });
+      }
+    }
+  }
+};
+TEST(ThreadBitonicSort, SortsTheItemsOfGroupsOfLanes) {
+  for_each_width([]<int W>() {
+    EXPECT_EQ(check_everywhere<W>(SortOfGroups<1>{}), std::nullopt);
+    if constexpr (W <= 32) {
+      EXPECT_EQ(check_everywhere<W>(SortOfGroups<2>{}), std::nullopt);
+    }
+    if constexpr (W <= 16) {
+      EXPECT_EQ(check_everywhere<W>(SortOfGroups<8>{}), std::nullopt);
     }
   });
 }

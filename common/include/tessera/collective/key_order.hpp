@@ -85,6 +85,25 @@ class KeyOrder {
     }
   }
 
+  /// Returns the key of a word, if all bits count. Its bits are those of the key whose word it is, unless that is a NaN
+  /// or -0 (has_own_word).
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION T key_of(Word word) const {
+    constexpr Word highest = Word(1) << (key_bits<T> - 1);
+    if constexpr (is_float) {
+      return Kokkos::bit_cast<T>(static_cast<Word>((word & highest) != 0 ? word ^ highest : ~word)) * direction_;
+    } else {
+      return static_cast<T>(word ^ direction_ ^ (std::is_signed_v<T> ? highest : Word(0)));
+    }
+  }
+  /// Returns whether only equal bits have the word of the key.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION static bool has_own_word(T key) {
+    if constexpr (is_float) {
+      return key == key && (key != T(0) || Kokkos::bit_cast<Word>(key) == 0);
+    } else {
+      return true;
+    }
+  }
+
   /// Returns whether `a` must come before `b`. If neither comes before the other, a stable sort keeps their order.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION bool before(T a, T b) const { return (*this)(a) < (*this)(b); }
 
