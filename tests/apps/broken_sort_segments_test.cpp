@@ -178,12 +178,14 @@ TEST(BrokenSortSegments, Order) {
 }
 
 // The kernel with a Tuning of this test: tiny tiles.
-template <int of_chunk, int of_tile>
+template <int of_items, int of_tile, int whole>
 struct Tuned {
   template <class Exec, class T>
   struct Tuning : kernels::SortSegmentsTuning<Exec, T> {
-    static constexpr int chunk = of_chunk;
-    static constexpr int chunks = of_tile;
+    static constexpr int items = of_items;
+    static constexpr int tile = of_tile;
+    static constexpr int longest_whole = whole;
+    static constexpr int chunk = 3;
   };
   static constexpr VariantInfo info{.name = "tuned", .summary = "tiny tiles"};
   template <ExecutionSpace Exec, class T>
@@ -201,8 +203,8 @@ struct Tuned {
 };
 
 App tuned_app() {
-  return testing::app_with({rows<SortSegments, Tuned<1, 1>>(), rows<SortSegments, Tuned<2, 2>>(),
-                            rows<SortSegments, Tuned<3, 5>>(), rows<SortSegments, Tuned<7, 16>>()});
+  return testing::app_with({rows<SortSegments, Tuned<1, 1, 0>>(), rows<SortSegments, Tuned<2, 4, 0>>(),
+                            rows<SortSegments, Tuned<4, 15, 16>>(), rows<SortSegments, Tuned<8, 112, 30>>()});
 }
 
 void expect_sorted(App const& app, Case& problem_case, Row const& row, std::string const& what) {
@@ -268,7 +270,7 @@ TEST(SortSegments, BordersOfTiles) {
 TEST(SortSegments, LongestSegment) {
   using Exec = Kokkos::DefaultHostExecutionSpace;
   Exec const exec;
-  using Sort = kernels::SortSegments<Exec, std::int32_t, kernels::NoValue, Tuned<2, 2>::Tuning<Exec, std::int32_t>>;
+  using Sort = kernels::SortSegments<Exec, std::int32_t, kernels::NoValue, Tuned<2, 4, 1>::Tuning<Exec, std::int32_t>>;
   EXPECT_EQ(Sort(exec, 1000, 1).passes(), 8);
   for (int const length : {1, 2, 3, 4, 5, 6, 8, 9, 10, 17, 100}) {
     int const rows = 1000 / length;

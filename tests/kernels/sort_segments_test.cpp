@@ -2,6 +2,7 @@
 // guard pages.
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -25,16 +26,21 @@
 namespace tessera::test {
 namespace {
 
-template <int of_chunk, int of_tile>
+template <int of_lanes, int of_items, int of_tile, int whole>
 struct TinyTiles {
-  static constexpr int chunk = of_chunk;
-  static constexpr int chunks = of_tile;
+  static constexpr int lanes = of_lanes;
+  static constexpr int items = of_items;
+  static constexpr int tile = of_tile;
+  static constexpr int longest_whole = whole;
+  static constexpr int chunk = 3;
+  static constexpr int rows = 2;
+  static constexpr int in_flight = 3;
 };
 
-template <class Tuning>
+template <class Tuning, class Key, class Value>
 class WorstSegmentOrders {
-  using Key = float;
-  using Value = std::uint32_t;
+  static constexpr bool has_values = kernels::value_bytes<Value> > 0;
+  using Place = std::uint32_t;
   using Kernels = kernels::detail::SortSegmentsKernels<AdversarialSpace, Key, Value, Tuning>;
 
  public:
@@ -48,45 +54,49 @@ class WorstSegmentOrders {
         sorted_(n_ + 1),
         moved_(n_ + 1) {
     for (std::size_t i = 0; i < n_; ++i) keys_[i] = static_cast<Key>(i * 7919 % 31);  // with equal ones
-    std::iota(values_.begin(), values_.end(), Value(0));
+    if constexpr (has_values) std::iota(values_.begin(), values_.end(), Value(0));
   }
 
   void sort() {
     std::size_t const tiles = tiles_of(n_, Kernels::tile);
-    std::vector<typename Kernels::OfTiles> crossing(tiles + 1);
-    std::vector<std::int64_t> first(tiles + 1);
+    std::vector<typename Kernels::Border> borders(tiles + 1);
     std::vector<Key> spare(n_);
     std::vector<Value> spare_values(n_);
-    std::vector<Value> places(n_);
-    std::iota(places.begin(), places.end(), Value(0));
+    std::vector<Place> places(n_);
+    std::iota(places.begin(), places.end(), Place(0));
     for (std::size_t r = 0; r + 1 < offsets_.size(); ++r) {
       std::stable_sort(places.begin() + offsets_[r], places.begin() + offsets_[r + 1],
-                       [&](Value a, Value b) { return keys_[a] < keys_[b]; });
+                       [&](Place a, Place b) { return keys_[a] < keys_[b]; });
     }
     for (Order const order : all_orders) {
       std::string const about = std::to_string(n_) + " keys, " + std::to_string(offsets_.size() - 1) + " segments, " +
                                 std::to_string(threads_) + " threads, " + name_of(order);
-      std::fill(spare.begin(), spare.end(), -1.0F);
+      std::fill(spare.begin(), spare.end(), Key(-1));
       Key* const sorted = sorted_.last(n_);
       Value* const moved = moved_.last(n_);
-      Kernels kernels{{collective::KeyOrder<Key>(false)},
+      int most_passes = 0;
+      Kernels kernels{collective::KeyOrder<Key>(false),
                       keys_.data(),
                       values_.data(),
                       offsets_.data(),
                       {sorted, moved},
                       {spare.data(), spare_values.data()},
-                      crossing.data(),
-                      first.data(),
+                      borders.data(),
+                      &most_passes,
                       static_cast<std::int64_t>(n_),
                       static_cast<std::int64_t>(offsets_.size()) - 1,
+                      static_cast<int>(tiles),
                       0};
       for (std::size_t t = 0; t <= tiles; ++t) kernels(typename Kernels::BordersTag{}, t);
       run(order, tiles, [&](LeagueMember const& team) { kernels(typename Kernels::TilesTag{}, team); });
       for (; (std::size_t{1} << kernels.pass) < tiles; ++kernels.pass) {
-        run(order, tiles, [&](LeagueMember const& team) { kernels(typename Kernels::MergeTag{}, team); });
+        run(order, (tiles + 1) / 2, [&](LeagueMember const& team) { kernels(typename Kernels::MergeTag{}, team); });
       }
+      EXPECT_EQ(most_passes, passes()) << about;
       for (std::size_t i = 0; i < n_; ++i) {
-        ASSERT_EQ(moved[i], places[i]) << about << ", at " << i;
+        if constexpr (has_values) {
+          ASSERT_EQ(moved[i], places[i]) << about << ", at " << i;
+        }
         ASSERT_EQ(sorted[i], keys_[places[i]]) << about << ", at " << i;
       }
       EXPECT_TRUE(sorted_.untouched() && moved_.untouched()) << about;
@@ -94,15 +104,26 @@ class WorstSegmentOrders {
   }
 
  private:
+  // Of the segment in most tiles, if it is longer than those that a tile has as a whole.
+  [[nodiscard]] int passes() const {
+    int most = 0;
+    for (std::size_t r = 0; r + 1 < offsets_.size(); ++r) {
+      if (offsets_[r + 1] - offsets_[r] <= Tuning::longest_whole) continue;
+      auto const more = static_cast<std::uint64_t>((offsets_[r + 1] - 1) / Tuning::tile - offsets_[r] / Tuning::tile);
+      most = std::max(most, static_cast<int>(std::bit_width(more)));
+    }
+    return most;
+  }
+
   template <class Kernel>
   void run(Order order, std::size_t teams, Kernel const& kernel) {
-    std::size_t const bytes = tiles_of(Kernels::scratch_bytes(), 16) * 16;
+    std::size_t const bytes = tiles_of(Kernels::scratch_bytes(threads_), 16) * 16;
     GuardedArray<char> memory(bytes + 16);
     char* const scratch = order == Order::descending ? memory.first(bytes) : memory.last(bytes);
     std::fill_n(scratch, bytes, static_cast<char>(-1));
     auto const error = team_.run(order, 1, [&](AdversarialTeam::Member const& member) {
       for (std::size_t rank = 0; rank < teams; ++rank) {
-        kernel(LeagueMember(member, static_cast<int>(rank), scratch, static_cast<int>(bytes)));
+        kernel(LeagueMember(member, static_cast<int>(rank), scratch, static_cast<int>(bytes), static_cast<int>(teams)));
       }
     });
     EXPECT_EQ(error.value_or(""), "");
@@ -128,29 +149,38 @@ class WorstSegmentOrders {
   return offsets;
 }
 
-template <class Tuning>
+template <class Tuning, class Key = float, class Value = std::uint32_t>
 void expect_sorted_in_any_order() {
-  constexpr std::int64_t tile = Tuning::chunk * Tuning::chunks;
+  constexpr std::int64_t tile = Tuning::tile;
   for (int const threads : {1, 2, 3, 5}) {
     for (std::vector<std::int64_t> const& lengths : {std::vector<std::int64_t>{1},
                                                      {tile},
                                                      {tile - 1, 1},
                                                      {tile + 1, 0, 0, 2},
                                                      {3, 0, 5, 1, 17},
+                                                     {2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4},
+                                                     {Tuning::longest_whole, Tuning::longest_whole + 1},
                                                      {5 * tile},
                                                      {1000}}) {
       for (std::int64_t const n : {std::int64_t{1}, tile - 1, tile, 7 * tile + 5}) {
-        if (n > 0) WorstSegmentOrders<Tuning>(threads, offsets_of(lengths, n)).sort();
+        if (n > 0) {
+          WorstSegmentOrders<Tuning, Key, Value>(threads, offsets_of(lengths, n)).sort();
+        }
       }
     }
   }
 }
 
 TEST(SortSegmentsKernels, InOneScratchInAnyOrder) {
-  expect_sorted_in_any_order<TinyTiles<1, 1>>();
-  expect_sorted_in_any_order<TinyTiles<2, 4>>();
-  expect_sorted_in_any_order<TinyTiles<3, 5>>();
-  expect_sorted_in_any_order<TinyTiles<7, 11>>();
+  expect_sorted_in_any_order<TinyTiles<1, 1, 1, 1>>();
+  expect_sorted_in_any_order<TinyTiles<1, 2, 8, 0>>();
+  expect_sorted_in_any_order<TinyTiles<1, 8, 15, 40>>();  // a whole segment may have more keys than a tile
+  expect_sorted_in_any_order<TinyTiles<4, 1, 15, 4>>();
+  expect_sorted_in_any_order<TinyTiles<4, 8, 77, 20>>();
+  expect_sorted_in_any_order<TinyTiles<32, 2, 77, 30>>();
+  expect_sorted_in_any_order<TinyTiles<4, 8, 77, 20>, std::int64_t>();
+  expect_sorted_in_any_order<TinyTiles<4, 8, 77, 20>, float, kernels::NoValue>();
+  expect_sorted_in_any_order<TinyTiles<4, 4, 33, 20>, std::int32_t, kernels::NoValue>();
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 /// \file
-/// Segments of all lengths in the same launches: one sorts each tile by segment and key, and merges then join what a
-/// segment has in several tiles. The kernel is kernels/sort_segments.hpp.
+/// Segments of all lengths in the same launches: lanes sort short ones in registers, and merges join what a longer
+/// segment has in several runs and tiles. The kernel is kernels/sort_segments.hpp.
 
 #include "../problem.hpp"
 
@@ -15,7 +15,7 @@ namespace tessera::sort_segments {
 struct Mixed {
   static constexpr VariantInfo info{.name = "mixed",
                                     .level = Level::team,
-                                    .summary = "tiles sorted by segment and key, then merges of long segments"};
+                                    .summary = "groups of lanes sort short segments, merges join long ones"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

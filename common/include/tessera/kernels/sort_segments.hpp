@@ -3,25 +3,33 @@
 /// Sorts each segment of an array by itself: segment r has the keys offsets[r] to offsets[r + 1] - 1. Values of 32 or
 /// 64 bits move with their keys. Stable. Segments have any lengths, and cost what their keys cost.
 ///
-/// - `borders`: for each tile of the array, a search in the offsets finds the segment of its first key.
-/// - `tiles`: a team sorts a tile in scratch. A lane sorts a chunk by segment and key. Segments that cross borders of
-///   chunks are then merged, as in the next step. All segments that lie in a tile are then sorted.
-/// - `merge`: a segment that crosses borders of tiles is sorted in each of its tiles. Pass k merges pairs of runs of
-///   2^k of its tiles, divided among teams by merge paths. A segment in m tiles takes part in ceil(log2(m)) passes; a
-///   team whose tile has no such segment returns at once. Runs alternate between result and spare array. A segment
-///   starts where its last pass ends in the result, so that no pass copies other segments.
+/// - `borders`: for each tile of the array, a search in the offsets finds the segment at its border. The tile in which a
+///   segment begins has the whole of it, unless it has more than Tuning::longest_whole keys. Longer segments are cut at
+///   borders of tiles.
+/// - `tiles`: a team sorts the segments of its tile, or what the tile has of them. Lanes sort runs in registers, by
+///   networks: one lane a run of up to Tuning::items keys, groups of 2, 4, ... lanes longer ones. Each batch of segments
+///   is ordered by the size of the runs, so that the lanes of a warp sort runs of one size. Runs of longer segments are
+///   merged in scratch.
+/// - `merge`: a segment that is cut is sorted in each of its tiles. Pass k merges pairs of runs of 2^k of its tiles,
+///   divided among teams by merge paths. A segment in m tiles takes part in ceil(log2(m)) passes. Runs alternate between
+///   result and spare array. A segment starts where its last pass ends in the result, so that no pass copies other
+///   segments. If no segment needs a pass, its teams return at once.
+///
+/// Networks are not stable. If values follow, or bits of a key do not follow from its place in the order (NaN, -0), a
+/// lane sorts keys with their places in the tile.
 ///
 /// No launch waits for the host: the number of passes follows from the longest possible segment. Source of the merge:
-/// O. Green, R. McColl, D. Bader: GPU Merge Path (2012).
+/// O. Green, R. McColl, D. Bader: GPU Merge Path (2012); of the networks: K. Batcher, Sorting networks and their
+/// applications (1968).
 ///
 /// Order (collective/key_order.hpp): integers by value; floats by value, NaN last, -0 and 0 equal. `descending`: the
 /// largest first, NaN last. Equal keys keep their order; keys keep their bits.
 ///
 /// Traffic: keys and values are read and written once, and once more in each pass of their segment. Memory: a spare
-/// copy of keys and values, and 24 bytes per tile.
+/// copy of keys and values, and 32 bytes per tile.
 ///
-/// Example, tiles of 4: keys 4 1 3 2 0 9 8 7, offsets 0 1 6 8 -> tiles 4 | 1 2 3 and 0 9 | 7 8 -> merged
-/// 4 | 0 1 2 3 9 | 7 8.
+/// Example, tiles of 4, whole segments of at most 2: keys 4 1 3 2 0 9 8 7, offsets 0 1 6 8 -> tiles 4 | 1 2 3 and
+/// 0 9 | 7 8 -> merged 4 | 0 1 2 3 9 | 7 8.
 ///
 /// Use:  sort_segments(exec, keys, offsets, sorted);
 ///       sort_segment_pairs(exec, keys, values, offsets, sorted, sorted_values);
@@ -36,12 +44,15 @@
 #include <type_traits>
 
 #include <tessera/collective/key_order.hpp>
+#include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/merge_path.hpp>
-#include <tessera/collective/sort_items.hpp>
+#include <tessera/collective/thread/bitonic_sort.hpp>
+#include <tessera/collective/thread/match_digit.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/unroll.hpp>
+#include <tessera/kernels/detail/launch/chunks.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/detail/sort/bin_tuning.hpp>
@@ -51,12 +62,19 @@ namespace tessera::kernels {
 /// Tuning parameters of SortSegments.
 template <ExecutionSpace Exec, class Key>
 struct SortSegmentsTuning {
-  /// Keys of a chunk, which a lane sorts in registers and merges. An odd number, so that lanes that read the same place
-  /// of their chunks read from different banks.
-  static constexpr int chunk = is_gpu<Exec> ? 7 : 16;
-  /// Chunks of a tile: one per lane on a GPU, where tile and copy take 28 KiB of scratch, so that several teams share a
-  /// multiprocessor. On a host they take 16 KiB of the first-level cache.
-  static constexpr int chunks = (is_gpu<Exec> ? 1024 : 256) / static_cast<int>(sizeof(Key));
+  static constexpr int lanes = is_gpu<Exec> ? 32 : 1;   ///< per thread of a team
+  static constexpr int threads = is_gpu<Exec> ? 4 : 1;  ///< per team
+  /// Keys that a lane sorts in registers, a power of two. A thread sorts runs of up to `lanes` times as many. On one
+  /// H100, 2^28 doubles in segments of about 32 took 5.4 ms with 8 and 8.2 ms with 16: more teams are resident.
+  static constexpr int items = !is_gpu<Exec> ? 32 : sizeof(Key) > 4 ? 8 : 16;
+  static constexpr int tile = (is_gpu<Exec> ? 12288 : 8192) / sizeof(Key);  ///< keys of a tile
+  /// Segments of more keys are cut at borders of tiles. A tile has the whole of a shorter one that begins in it.
+  static constexpr int longest_whole = is_gpu<Exec> ? 4096 / sizeof(Key) : 512;
+  static constexpr int chunk = is_gpu<Exec> ? 7 : 16;     ///< keys that a lane merges at a time
+  static constexpr int rows = is_gpu<Exec> ? 2 : 1;       ///< segments that a lane looks at, at a time
+  static constexpr int in_flight = is_gpu<Exec> ? 8 : 1;  ///< keys that a lane copies at a time
+  /// Six teams share a multiprocessor, with 80 registers per lane, which spills a few: 4% faster than without bounds.
+  using Bounds = TeamBounds<Exec, 128, 6>;
 };
 
 namespace detail {
@@ -97,120 +115,233 @@ struct PairOfRuns {
   }
 };
 
+[[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr int log2_of(int n) {
+  int log2 = 0;
+  while (n >> (log2 + 1) > 0) ++log2;
+  return log2;
+}
+
 template <ExecutionSpace Exec, class Key, class Value, class Tuning>
 struct SortSegmentsKernels {
   struct BordersTag {};
   struct TilesTag {};
   struct MergeTag {};
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
+  using Word = collective::KeyWord<Key>;
+  static constexpr int tile = Tuning::tile;
   static constexpr int chunk = Tuning::chunk;
-  static constexpr int tile = chunk * Tuning::chunks;
+  static constexpr int items = Tuning::items;
+  static constexpr int most = tile + Tuning::longest_whole;  ///< keys that a tile may have
+  static constexpr int run = items * Lanes::width;           ///< keys that a thread sorts
   static constexpr bool has_values = value_bytes<Value> > 0;
-  static_assert(tile < 65536, "Tessera: the places of a tile have 16 bits");
+  static_assert(most < 65536, "Tessera: the places of a tile have 16 bits");
 
-  /// A key in scratch. `place`: where it was in the tile; `segment`: the number of its segment in the chunk.
-  struct Item {
-    Key key;
-    std::uint16_t place;
-    std::uint16_t segment;
+  // Sizes of runs that lanes sort: powers of two from 2^least_log2.
+  static constexpr int least_log2 = Kokkos::min(2, log2_of(items));
+  static constexpr int sizes = log2_of(run) - least_log2 + 1;
+
+  /// What lanes sort: words of keys, whose bits follow from the word.
+  struct Plain {
+    using Item = Word;
+    using Slot = Key;
+    [[nodiscard]] KOKKOS_FUNCTION static Item item_of(Word word, int) { return word; }
+    [[nodiscard]] KOKKOS_FUNCTION static Item last() { return ~Word(0); }
+    [[nodiscard]] KOKKOS_FUNCTION static bool before(Item const& x, Item const& y) { return x < y; }
   };
-  using Scratch = ScratchView<Item*, Exec>;
-  using Splits = ScratchView<std::int64_t*, Exec>;
-  using OfTiles = CrossingSegment<std::int64_t>;
-  using OfChunks = CrossingSegment<std::uint16_t>;
-  using Borders = ScratchView<OfChunks*, Exec>;
-
-  /// Segments come in their order, and keys in order within them.
-  struct Before {
-    collective::KeyOrder<Key> order;
-    KOKKOS_FUNCTION bool operator()(Item const& a, Item const& b) const {
-      return a.segment < b.segment || (a.segment == b.segment && order.before(a.key, b.key));
+  /// What lanes sort: words of keys with places in the tile. Equal words come in the order of their places.
+  struct WithPlace {
+    using Slot = std::uint16_t;
+    struct Long {
+      std::uint32_t high;
+      std::uint32_t low;
+      std::uint32_t place;
+    };
+    using Item = std::conditional_t<sizeof(Key) == 4, std::uint64_t, Long>;
+    [[nodiscard]] KOKKOS_FUNCTION static Item item_of(Word word, int place) {
+      if constexpr (sizeof(Key) == 4) {
+        return static_cast<std::uint64_t>(word) << 32 | static_cast<std::uint32_t>(place);
+      } else {
+        return {static_cast<std::uint32_t>(word >> 32), static_cast<std::uint32_t>(word),
+                static_cast<std::uint32_t>(place)};
+      }
+    }
+    [[nodiscard]] KOKKOS_FUNCTION static Item last() { return item_of(~Word(0), -1); }
+    [[nodiscard]] KOKKOS_FUNCTION static bool before(Item const& x, Item const& y) {
+      if constexpr (sizeof(Key) == 4) {
+        return x < y;
+      } else {
+        auto const low = [](Item const& item) { return std::uint64_t{item.low} << 32 | item.place; };
+        return (x.high < y.high) | ((x.high == y.high) & (low(x) < low(y)));
+      }
+    }
+    [[nodiscard]] KOKKOS_FUNCTION static Slot place_of(Item const& item) {
+      if constexpr (sizeof(Key) == 4) {
+        return static_cast<Slot>(item);
+      } else {
+        return static_cast<Slot>(item.place);
+      }
     }
   };
+  /// Whether places are needed for some keys: for values, and for floats whose bits do not follow from their words.
+  static constexpr bool may_need_places = has_values || std::is_floating_point_v<Key>;
+
+  /// Keys `begin` to `begin + count - 1` of a tile.
+  struct Part {
+    std::uint16_t begin;
+    std::uint16_t count;
+  };
+  using OfTiles = CrossingSegment<std::int64_t>;
+  /// Where a tile begins.
+  struct Border {
+    std::int64_t begin;  ///< the tile's first key: behind the segment at the border, if the tile before has it whole
+    std::int64_t row;    ///< the segment at the border
+    OfTiles crossing;    ///< this segment, if it is cut
+  };
+  using Keys = ScratchView<Key*, Exec>;
+  using Halves = ScratchView<std::uint16_t*, Exec>;
+  using Parts = ScratchView<Part*, Exec>;
+  using Counters = ScratchView<int*, Exec>;
+  using Splits = ScratchView<std::int64_t*, Exec>;
+  /// The lanes that sort a batch: at most two per `items` keys of longer parts, and one per shorter part.
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr int most_slots(int lanes) {
+    return 2 * most / items + lanes * Tuning::rows;
+  }
+  /// Scratch for places, twice, or for a copy of the keys.
+  static constexpr int spare_halves = (has_values ? 2 : Kokkos::max<int>(2, sizeof(Key) / 2)) * most;
+  static constexpr int most_long = most / run + 1;
+
   /// Keys and values.
   struct Arrays {
     Key* keys;
     Value* values;
   };
 
-  Before before;
+  collective::KeyOrder<Key> order;
   Key const* keys;
   Value const* values;
   std::int64_t const* offsets;
   Arrays result;
-  Arrays spare;         // null if there are no passes
-  OfTiles* crossing;    // of the border before each tile, and of the end
-  std::int64_t* first;  // the segment of each tile's first key
+  Arrays spare;  // null if there are no passes
+  Border* borders;
+  int* most_passes;  // of all segments
   std::int64_t n;
   std::int64_t rows;
+  int tiles;
   int pass;
 
-  [[nodiscard]] static std::size_t scratch_bytes() {
-    return 2 * Scratch::shmem_size(tile) + Kokkos::max(Borders::shmem_size(Tuning::chunks + 1), Splits::shmem_size(2));
+  /// \param threads threads per team
+  [[nodiscard]] static std::size_t scratch_bytes(int threads) {
+    return Keys::shmem_size(most) + Halves::shmem_size(spare_halves) +
+           Kokkos::max(Parts::shmem_size(most_slots(threads * Lanes::width)) + Parts::shmem_size(most_long) +
+                           Counters::shmem_size(sizes + 1 + threads),
+                       Splits::shmem_size(2));
   }
 
-  /// Finds the segment of a tile's first key, and whether it begins before the tile.
+  /// Finds where a tile begins, and whether a segment is cut there.
   KOKKOS_FUNCTION void operator()(BordersTag, std::size_t t) const {
-    std::int64_t const border = static_cast<std::int64_t>(t) * tile;
+    std::int64_t const border = Kokkos::min<std::int64_t>(static_cast<std::int64_t>(t) * tile, n);
     std::int64_t const row = border < n ? segment_of(border, 0, rows - 1) : rows - 1;
-    first[t] = row;
-    bool const crosses = border < n && offsets[row] < border;
-    crossing[t] = crosses ? OfTiles{offsets[row], offsets[row + 1]} : OfTiles{0, 0};
+    OfTiles const segment{offsets[row], offsets[row + 1]};
+    bool const crosses = border < n && segment.begin < border;
+    bool const is_cut = crosses && segment.end - segment.begin > Tuning::longest_whole;
+    borders[t] = {crosses && !is_cut ? segment.end : border, row, is_cut ? segment : OfTiles{0, 0}};
+    if (is_cut) Kokkos::atomic_max(most_passes, segment.passes(tile));
   }
+
+  /// What a team has in scratch while it sorts a tile.
+  struct Tile {
+    Keys keys;
+    Halves spare;
+    Parts slots;        // for each lane that sorts, the run of its group of lanes
+    Parts long_parts;   // longer than a run
+    Counters counters;  // runs of each size; long parts; per thread, whether it has seen a key that needs its place
+
+    KOKKOS_FUNCTION explicit Tile(Member const& team)
+        : keys(team.team_scratch(0), most),
+          spare(team.team_scratch(0), spare_halves),
+          slots(team.team_scratch(0), most_slots(team.team_size() * Lanes::width)),
+          long_parts(team.team_scratch(0), most_long),
+          counters(team.team_scratch(0), sizes + 1 + team.team_size()) {}
+
+    /// What is sorted: the keys themselves, or their places; and as much memory for a copy.
+    template <class Kind>
+    [[nodiscard]] KOKKOS_FUNCTION typename Kind::Slot* sorted() const {
+      if constexpr (std::is_same_v<Kind, Plain>) {
+        return keys.data();
+      } else {
+        return spare.data();
+      }
+    }
+    template <class Kind>
+    [[nodiscard]] KOKKOS_FUNCTION typename Kind::Slot* copy() const {
+      if constexpr (std::is_same_v<Kind, Plain>) {
+        return reinterpret_cast<Key*>(spare.data());
+      } else {
+        return spare.data() + most;
+      }
+    }
+    template <class Kind>
+    [[nodiscard]] KOKKOS_FUNCTION Key key_of(typename Kind::Slot slot) const {
+      if constexpr (std::is_same_v<Kind, Plain>) {
+        return slot;
+      } else {
+        return keys(slot);
+      }
+    }
+  };
 
   /// Sorts a tile by segment and key.
   KOKKOS_FUNCTION void operator()(TilesTag, Member const& team) const {
-    Scratch const a(team.team_scratch(0), tile);
-    Scratch const b(team.team_scratch(0), tile);
-    Borders const borders(team.team_scratch(0), Tuning::chunks + 1);
-    int const t = team.league_rank();
-    std::int64_t const begin = static_cast<std::int64_t>(t) * tile;
-    int const count = static_cast<int>(Kokkos::min<std::int64_t>(tile, n - begin));
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count),
-                         [&](int i) { a(i) = {keys[begin + i], static_cast<std::uint16_t>(i), 0}; });
-    team.team_barrier();
-    int const chunks = (count + chunk - 1) / chunk;
-    for (int c = team.team_rank(); c < chunks; c += team.team_size()) sort_chunk(a, b, borders, t, count, c);
-    team.team_barrier();
-    for (int in_tile = 0; (1 << in_tile) < chunks; ++in_tile) {
-      for (int c = team.team_rank(); c < chunks; c += team.team_size()) {
-        OfChunks const left = borders(c);
-        OfChunks const right = borders(c + 1);
-        if (left.passes(chunk) > in_tile) merge_chunk(a, b, left, c, in_tile);
-        // A segment that crosses both borders is both.
-        if (right.begin >= c * chunk && right.passes(chunk) > in_tile) merge_chunk(a, b, right, c, in_tile);
-      }
+    Tile const of_team(team);
+    Border const left = borders[team.league_rank()];
+    Border const right = borders[team.league_rank() + 1];
+    Key const* const from = keys + left.begin;
+    auto const count = static_cast<int>(right.begin - left.begin);
+    if (team.team_rank() == 0) of_team.counters(sizes) = 0;
+    bool needs_places = has_values;
+    if constexpr (may_need_places && !has_values) {
+      Lanes const lanes;
+      auto is_any = lanes.template fill<bool>(false);
+      for_each_in_flight<Key>(
+          team, count, [&](int i) { return from[i]; },
+          [&](int i, Key key, bool& is) {
+            of_team.keys(i) = key;
+            is = is || !order.has_own_word(key);
+          },
+          is_any);
+      of_team.counters(sizes + 1 + team.team_rank()) = lanes.any(is_any) ? 1 : 0;
       team.team_barrier();
+      for (int thread = 0; thread < team.team_size(); ++thread) {
+        needs_places = needs_places || of_team.counters(sizes + 1 + thread) != 0;
+      }
+    } else {
+      auto nothing = Lanes{}.template fill<bool>(false);
+      for_each_in_flight<Key>(
+          team, count, [&](int i) { return from[i]; }, [&](int i, Key key, bool&) { of_team.keys(i) = key; }, nothing);
     }
-
-    // Only the segments at both ends of the tile can cross its borders.
-    OfTiles const left = crossing[t];
-    OfTiles const right = crossing[t + 1];
-    // There is no spare array if, by `longest`, no segment crosses a border.
-    bool const left_to_spare = spare.keys != nullptr && left.passes(tile) % 2 != 0;
-    bool const right_to_spare = spare.keys != nullptr && right.passes(tile) % 2 != 0;
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int i) {
-      Item const item = a(i);
-      bool const in_left = begin + i < left.end;
-      bool const in_right = begin + i >= right.begin && right.begin < right.end;
-      Arrays const& to = (in_left && left_to_spare) || (in_right && right_to_spare) ? spare : result;
-      to.keys[begin + i] = item.key;
-      if constexpr (has_values) to.values[begin + i] = values[begin + item.place];
-    });
+    if (needs_places) {
+      if constexpr (may_need_places) sort_tile<WithPlace>(team, of_team, left, right);
+    } else {
+      if constexpr (!has_values) sort_tile<Plain>(team, of_team, left, right);
+    }
     leave_scratch(team);
   }
 
-  /// Merges what a tile has of the segments that cross its borders, if they have not yet become one run.
+  /// Merges what tiles have of the segments that cross their borders, if they have not yet become one run.
   KOKKOS_FUNCTION void operator()(MergeTag, Member const& team) const {
-    Scratch const a(team.team_scratch(0), tile);
-    Scratch const b(team.team_scratch(0), tile);
+    if (pass >= *most_passes) return;
+    Keys const in(team.team_scratch(0), most);
+    Halves const b(team.team_scratch(0), spare_halves);
     Splits const splits(team.team_scratch(0), 2);
-    std::int64_t const begin = static_cast<std::int64_t>(team.league_rank()) * tile;
-    OfTiles const left = crossing[team.league_rank()];
-    OfTiles const right = crossing[team.league_rank() + 1];
-    if (left.passes(tile) > pass) merge(team, a, b, splits, left, begin);
-    // A segment that crosses both borders is both.
-    if (right.begin >= begin && right.passes(tile) > pass) merge(team, a, b, splits, right, begin);
+    for (int t = team.league_rank(); t < tiles; t += team.league_size()) {
+      std::int64_t const begin = static_cast<std::int64_t>(t) * tile;
+      OfTiles const left = borders[t].crossing;
+      OfTiles const right = borders[t + 1].crossing;
+      if (left.passes(tile) > pass) merge(team, in, b, splits, left, begin);
+      // A segment that crosses both borders is both.
+      if (right.begin >= begin && right.passes(tile) > pass) merge(team, in, b, splits, right, begin);
+    }
   }
 
  private:
@@ -227,71 +358,282 @@ struct SortSegmentsKernels {
     return low;
   }
 
-  /// Sorts chunk c of tile t by segment and key, from `a` to `a`, or to `b` if an odd number of passes follows. Notes
-  /// the segments that cross the borders of the chunk.
-  KOKKOS_FUNCTION void sort_chunk(Scratch const& a, Scratch const& b, Borders const& borders, int t, int count,
-                                  int c) const {
-    std::int64_t const tile_begin = static_cast<std::int64_t>(t) * tile;
-    int const begin = c * chunk;
-    int const end = Kokkos::min(begin + chunk, count);
-    std::int64_t row = segment_of(tile_begin + begin, first[t], first[t + 1]);
-    // The part of a segment in this tile, if the segment lies on both sides of a border.
-    auto const across = [&](int border) {
-      auto const from = Kokkos::max<std::int64_t>(offsets[row] - tile_begin, 0);
-      auto const to = Kokkos::min<std::int64_t>(offsets[row + 1] - tile_begin, count);
-      return from < border && border < to ? OfChunks{static_cast<std::uint16_t>(from), static_cast<std::uint16_t>(to)}
-                                          : OfChunks{0, 0};
-    };
-    OfChunks const left = across(begin);
-    Item item[chunk];
-    int segment = 0;
-    TESSERA_UNROLL
-    for (int k = 0; k < chunk; ++k) {
-      if (begin + k < end) {
-        std::int64_t const i = tile_begin + begin + k;
-        if (offsets[row + 1] <= i) {
-          row = segment_of(i, row + 1, first[t + 1]);
-          ++segment;
-        }
-        item[k] = a(begin + k);
-        item[k].segment = static_cast<std::uint16_t>(segment);
-      }
-    }
-    OfChunks const right = across(end);
-    borders(c) = left;
-    if (end == count) borders(c + 1) = right;
-    collective::stable_sort_items(item, end - begin, before);
-    bool const left_to_b = left.passes(chunk) % 2 != 0;
-    bool const right_to_b = right.passes(chunk) % 2 != 0;
-    TESSERA_UNROLL
-    for (int k = 0; k < chunk; ++k) {
-      int const i = begin + k;
-      bool const in_left = i < left.end;
-      bool const in_right = i >= right.begin && right.begin < right.end;
-      if (i < end) ((in_left && left_to_b) || (in_right && right_to_b) ? b : a)(i) = item[k];
+  /// Returns the size of a run of `count` keys, at most that of the longest run.
+  [[nodiscard]] KOKKOS_FUNCTION static int size_of(int count) {
+    int size = 0;
+    while (size < sizes - 1 && (1 << (least_log2 + size)) < count) ++size;
+    return size;
+  }
+  /// Returns the lanes that sort a run of a size.
+  [[nodiscard]] KOKKOS_FUNCTION static int lanes_of(int size) {
+    return Kokkos::max(1, (1 << (least_log2 + size)) / items);
+  }
+
+  /// Calls `store(i, load(i), own)` for all i < count; `own` is the lane's value of `of_lanes`. The loads of several i
+  /// are in flight at a time.
+  template <class T, class Load, class Store, class Own>
+  KOKKOS_FUNCTION static void for_each_in_flight(Member const& team, int count, Load const& load, Store const& store,
+                                                 Own& of_lanes) {
+    constexpr int in_flight = Tuning::in_flight;
+    int const stride = team.team_size() * Lanes::width;
+    for (int first = team.team_rank() * Lanes::width; first < count; first += in_flight * stride) {
+      Lanes{}.each(
+          [&](int lane, auto& own) {
+            T loaded[in_flight];
+            TESSERA_UNROLL
+            for (int k = 0; k < in_flight; ++k) {
+              int const i = first + k * stride + lane;
+              if (i < count) loaded[k] = load(i);
+            }
+            TESSERA_UNROLL
+            for (int k = 0; k < in_flight; ++k) {
+              int const i = first + k * stride + lane;
+              if (i < count) store(i, loaded[k], own);
+            }
+          },
+          of_lanes);
     }
   }
 
-  /// Makes what chunk c has of a segment in a pass within the tile.
-  KOKKOS_FUNCTION void merge_chunk(Scratch const& a, Scratch const& b, OfChunks const& segment, int c,
-                                   int in_tile) const {
-    bool const to_a = (segment.passes(chunk) - in_tile) % 2 != 0;
-    Scratch const& from = to_a ? b : a;
-    Scratch const& to = to_a ? a : b;
-    PairOfRuns const pair(segment, chunk, c, in_tile);
-    auto const begin = static_cast<int>(pair.begin);
-    auto const middle = static_cast<int>(pair.middle);
-    int const own = Kokkos::max<int>(c * chunk, segment.begin);
-    int const own_end = Kokkos::min<int>((c + 1) * chunk, segment.end);
-    collective::merge_items([&](int i) { return from(begin + i); }, middle - begin,
-                            [&](int i) { return from(middle + i); }, static_cast<int>(pair.end) - middle, own - begin,
-                            own_end - begin,
-                            [&](Item const& x, Item const& y) { return before.order.before(x.key, y.key); },
-                            [&](int i, Item const& taken) { to(begin + i) = taken; });
+  /// Sorts the tile in scratch, and writes it.
+  template <class Kind>
+  KOKKOS_FUNCTION void sort_tile(Member const& team, Tile const& of_team, Border const& left,
+                                 Border const& right) const {
+    std::int64_t const begin = left.begin;
+    auto const count = static_cast<int>(right.begin - begin);
+    auto* const sorted = of_team.template sorted<Kind>();
+    if constexpr (!std::is_same_v<Kind, Plain>) {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, count),
+                           [&](int i) { sorted[i] = static_cast<std::uint16_t>(i); });
+    }
+    sort_parts<Kind>(team, of_team, left, right);
+    merge_long_parts<Kind>(team, of_team);
+
+    // Only the segments at both ends of the tile can cross its borders.
+    // There is no spare array if, by `longest`, no segment crosses a border.
+    bool const left_to_spare = spare.keys != nullptr && left.crossing.passes(tile) % 2 != 0;
+    bool const right_to_spare = spare.keys != nullptr && right.crossing.passes(tile) % 2 != 0;
+    auto const of_left =
+        static_cast<int>(left_to_spare ? Kokkos::clamp<std::int64_t>(left.crossing.end - begin, 0, count) : 0);
+    auto const of_right =
+        static_cast<int>(right_to_spare ? Kokkos::clamp<std::int64_t>(right.crossing.begin - begin, 0, count) : count);
+    auto const to = [&](int i) -> Arrays const& { return i < of_left || i >= of_right ? spare : result; };
+    auto nothing = Lanes{}.template fill<bool>(false);
+    for_each_in_flight<Key>(
+        team, count, [&](int i) { return of_team.template key_of<Kind>(sorted[i]); },
+        [&](int i, Key key, bool&) { to(i).keys[begin + i] = key; }, nothing);
+    if constexpr (has_values) {
+      for_each_in_flight<Value>(
+          team, count, [&](int i) { return values[begin + sorted[i]]; },
+          [&](int i, Value value, bool&) { to(i).values[begin + i] = value; }, nothing);
+    }
+  }
+
+  /// Sorts the parts of a tile, or runs of those that are longer than a run, which are listed in `long_parts`.
+  template <class Kind>
+  KOKKOS_FUNCTION void sort_parts(Member const& team, Tile const& of_team, Border const& left,
+                                  Border const& right) const {
+    constexpr int per_lane = Tuning::rows;
+    Lanes const lanes;
+    auto const& slots = of_team.slots;
+    auto const& counters = of_team.counters;
+    int const batch = team.team_size() * Lanes::width * per_lane;
+    std::int64_t const begin = left.begin;
+    std::int64_t const end = right.begin;
+    for (std::int64_t row = left.row; row <= right.row; row += batch) {
+      // Any number of empty segments costs one search.
+      if (row > left.row && row + batch <= right.row && offsets[row] == offsets[row + batch]) {
+        row = segment_of(offsets[row], row + batch, right.row);
+      }
+      team.team_barrier();
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, int{sizes}), [&](int size) { counters(size) = 0; });
+      typename Lanes::template Value<Part> part[per_lane];
+      typename Lanes::template Value<int> size[per_lane];
+      typename Lanes::template Value<int> before[per_lane];  // runs of the same size before this lane's
+      TESSERA_UNROLL
+      for (int k = 0; k < per_lane; ++k) {
+        before[k] = lanes.template fill<int>(0);
+        lanes.each(
+            [&](int lane, Part& own, int& own_size) {
+              own = {0, 0};
+              own_size = -1;
+              std::int64_t const r = row + (k * team.team_size() + team.team_rank()) * Lanes::width + lane;
+              if (r > right.row) return;
+              std::int64_t const from = Kokkos::max(offsets[r], begin);
+              std::int64_t const to = Kokkos::min(offsets[r + 1], end);
+              if (to - from < 2) return;
+              own = {static_cast<std::uint16_t>(from - begin), static_cast<std::uint16_t>(to - from)};
+              own_size = size_of(own.count);
+            },
+            part[k], size[k]);
+      }
+      team.team_barrier();
+      for (int s = 0; s < sizes; ++s) {
+        std::uint64_t mask[per_lane];
+        int runs = 0;
+        TESSERA_UNROLL
+        for (int k = 0; k < per_lane; ++k) {
+          auto is_own = lanes.template fill<bool>(false);
+          lanes.each([&](int, bool& own, int own_size) { own = own_size == s; }, is_own, size[k]);
+          mask[k] = lanes.ballot(is_own);
+          runs += static_cast<int>(thread::count_lanes(mask[k]));
+        }
+        if (runs == 0) continue;
+        auto first = lanes.template fill<int>(0);
+        if (s < sizes - 1) {
+          lanes.each(
+              [&](int lane, int& own) {
+                if (lane == 0) own = Kokkos::atomic_fetch_add(&counters(s), runs);
+              },
+              first);
+          int next = lanes.read(first, 0);
+          TESSERA_UNROLL
+          for (int k = 0; k < per_lane; ++k) {
+            lanes.each(
+                [&](int lane, int& own, int own_size) {
+                  std::uint64_t const below = (std::uint64_t{1} << lane) - 1;
+                  if (own_size == s) own = next + static_cast<int>(thread::count_lanes(mask[k] & below));
+                },
+                before[k], size[k]);
+            next += static_cast<int>(thread::count_lanes(mask[k]));
+          }
+        } else {  // of long parts several runs each
+          TESSERA_UNROLL
+          for (int k = 0; k < per_lane; ++k) {
+            lanes.each(
+                [&](int, int& own, int own_size, Part const& p) {
+                  if (own_size == s) own = Kokkos::atomic_fetch_add(&counters(s), (p.count + run - 1) / run);
+                },
+                before[k], size[k], part[k]);
+          }
+        }
+      }
+      team.team_barrier();
+      TESSERA_UNROLL
+      for (int k = 0; k < per_lane; ++k) {
+        lanes.each(
+            [&](int, Part const& own, int own_size, int own_before) {
+              if (own_size < 0) return;
+              int slot = own_before * lanes_of(own_size);
+              for (int s = own_size + 1; s < sizes; ++s) slot += counters(s) * lanes_of(s);
+              for (int from = 0; from < own.count; from += run) {
+                Part const one{static_cast<std::uint16_t>(own.begin + from),
+                               static_cast<std::uint16_t>(Kokkos::min(int{run}, own.count - from))};
+                int const needed = lanes_of(size_of(one.count));  // fewer in the last run of a long part
+                for (int i = 0; i < lanes_of(own_size); ++i) slots(slot++) = i < needed ? one : Part{0, 0};
+              }
+              if (own.count > run) of_team.long_parts(Kokkos::atomic_fetch_add(&counters(sizes), 1)) = own;
+            },
+            part[k], size[k], before[k]);
+      }
+      team.team_barrier();
+      // The longest runs first: groups of lanes begin at multiples of their number.
+      int end_slot = 0;
+      for (int s = sizes - 1; s >= 0 && (1 << (least_log2 + s)) >= items; --s) end_slot += counters(s) * lanes_of(s);
+      sort_slots<Kind, items>(team, of_team, 0, end_slot);
+      sort_small<Kind, items / 2>(team, of_team, end_slot);
+    }
+    team.team_barrier();
+  }
+  template <class Kind, int N>
+  KOKKOS_FUNCTION void sort_small(Member const& team, Tile const& of_team, int begin_slot) const {
+    if constexpr (N >= (1 << least_log2)) {
+      constexpr int size = log2_of(N) - least_log2;
+      int const end_slot = begin_slot + of_team.counters(size);
+      sort_slots<Kind, N>(team, of_team, begin_slot, end_slot);
+      sort_small<Kind, N / 2>(team, of_team, end_slot);
+    }
+  }
+
+  /// Sorts the runs of these slots; each lane has N keys.
+  template <class Kind, int N>
+  KOKKOS_FUNCTION void sort_slots(Member const& team, Tile const& of_team, int begin, int end) const {
+    using Item = typename Kind::Item;
+    Lanes const lanes;
+    auto* const sorted = of_team.template sorted<Kind>();
+    for (int first = begin + team.team_rank() * Lanes::width; first < end; first += team.team_size() * Lanes::width) {
+      auto part = lanes.template fill<Part>({0, 0});
+      auto group = lanes.template fill<int>(1);
+      lanes.each(
+          [&](int lane, Part& own, int& of_group) {
+            if (first + lane >= end) return;
+            own = of_team.slots(first + lane);
+            if constexpr (N == items) of_group = lanes_of(size_of(own.count));
+          },
+          part, group);
+      typename Lanes::template Value<Item> item[N];
+      TESSERA_UNROLL
+      for (int k = 0; k < N; ++k) {
+        lanes.each(
+            [&](int lane, Item& own, Part const& p, int of_group) {
+              int const i = k * of_group + (lane & (of_group - 1));  // neighbours in scratch: other banks
+              own = i < p.count ? Kind::item_of(order(of_team.keys(p.begin + i)), p.begin + i) : Kind::last();
+            },
+            item[k], part, group);
+      }
+      thread::bitonic_sort_groups<N, Lanes, Item>(lanes, item, group,
+                                                  [](Item const& x, Item const& y) { return Kind::before(x, y); });
+      TESSERA_UNROLL
+      for (int k = 0; k < N; ++k) {
+        lanes.each(
+            [&](int lane, Item const& own, Part const& p, int of_group) {
+              int const i = (lane & (of_group - 1)) * N + k;
+              if (i >= p.count) return;
+              if constexpr (std::is_same_v<Kind, Plain>) {
+                sorted[p.begin + i] = order.key_of(own);
+              } else {
+                sorted[p.begin + i] = Kind::place_of(own);
+              }
+            },
+            item[k], part, group);
+      }
+    }
+  }
+
+  /// Merges the runs of parts in scratch.
+  template <class Kind>
+  KOKKOS_FUNCTION void merge_long_parts(Member const& team, Tile const& of_team) const {
+    using Slot = typename Kind::Slot;
+    Parts const& parts = of_team.long_parts;
+    Slot* const a = of_team.template sorted<Kind>();
+    Slot* const b = of_team.template copy<Kind>();
+    int const count = of_team.counters(sizes);
+    int longest = 0;
+    for (int p = 0; p < count; ++p) longest = Kokkos::max<int>(longest, parts(p).count);
+    auto const before = [&](Slot x, Slot y) {
+      return order.before(of_team.template key_of<Kind>(x), of_team.template key_of<Kind>(y));
+    };
+    for (int merged = run; merged < longest; merged *= 2) {
+      for (int p = 0; p < count; ++p) {
+        Part const part = parts(p);
+        Kokkos::parallel_for(Kokkos::TeamVectorRange(team, (part.count + chunk - 1) / chunk), [&](int c) {
+          int const own = c * chunk;
+          for (int i = own, end = Kokkos::min<int>(own + chunk, part.count); i < end;) {
+            int const pair = i / (2 * merged) * (2 * merged);
+            int const middle = Kokkos::min<int>(pair + merged, part.count);
+            int const pair_end = Kokkos::min<int>(middle + merged, part.count);
+            int const to = Kokkos::min(end, pair_end);
+            Slot const* const first = a + part.begin + pair;
+            Slot const* const second = a + part.begin + middle;
+            collective::merge_items([&](int j) { return first[j]; }, middle - pair, [&](int j) { return second[j]; },
+                                    pair_end - middle, i - pair, to - pair, before,
+                                    [&](int j, Slot taken) { b[part.begin + pair + j] = taken; });
+            i = to;
+          }
+        });
+      }
+      team.team_barrier();
+      for (int p = 0; p < count; ++p) {
+        Part const part = parts(p);
+        Kokkos::parallel_for(Kokkos::TeamVectorRange(team, int{part.count}),
+                             [&](int i) { a[part.begin + i] = b[part.begin + i]; });
+      }
+      team.team_barrier();
+    }
   }
 
   /// Makes what the tile at `tile_begin` has of a segment in this pass.
-  KOKKOS_FUNCTION void merge(Member const& team, Scratch const& a, Scratch const& b, Splits const& splits,
+  KOKKOS_FUNCTION void merge(Member const& team, Keys const& in, Halves const& b, Splits const& splits,
                              OfTiles const& segment, std::int64_t tile_begin) const {
     bool const to_result = (segment.passes(tile) - pass) % 2 != 0;
     Arrays const& from = to_result ? spare : result;
@@ -304,29 +646,31 @@ struct SortSegmentsKernels {
     std::int64_t const end = Kokkos::min(tile_begin + tile, segment.end);
     int const count = static_cast<int>(end - begin);
 
-    for (int side = team.team_rank(); side < 2; side += team.team_size()) {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, 2), [&](int side) {
       splits(side) = collective::merge_path([&](std::int64_t i) { return from.keys[pair_begin + i]; },
                                             middle - pair_begin, [&](std::int64_t i) { return from.keys[middle + i]; },
                                             pair_end - middle, (side == 0 ? begin : end) - pair_begin,
-                                            [&](Key x, Key y) { return before.order.before(x, y); });
-    }
+                                            [&](Key x, Key y) { return order.before(x, y); });
+    });
     team.team_barrier();
     int const n1 = static_cast<int>(splits(1) - splits(0));
     std::int64_t const first_run = pair_begin + splits(0);
     std::int64_t const second_run = middle + (begin - pair_begin - splits(0));
     auto const source = [&](int i) { return i < n1 ? first_run + i : second_run + (i - n1); };
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count),
-                         [&](int i) { a(i) = {from.keys[source(i)], static_cast<std::uint16_t>(i), 0}; });
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, count), [&](int i) { in(i) = from.keys[source(i)]; });
     team.team_barrier();
-    for (int own = team.team_rank() * chunk; own < count; own += team.team_size() * chunk) {
-      collective::merge_items([&](int i) { return a(i); }, n1, [&](int i) { return a(n1 + i); }, count - n1, own,
-                              Kokkos::min(own + chunk, count), before, [&](int i, Item const& taken) { b(i) = taken; });
-    }
+    auto const before = [&](std::uint16_t x, std::uint16_t y) { return order.before(in(x), in(y)); };
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, (count + chunk - 1) / chunk), [&](int c) {
+      collective::merge_items([&](int i) { return static_cast<std::uint16_t>(i); }, n1,
+                              [&](int i) { return static_cast<std::uint16_t>(n1 + i); }, count - n1, c * chunk,
+                              Kokkos::min((c + 1) * chunk, count), before,
+                              [&](int i, std::uint16_t taken) { b(i) = taken; });
+    });
     team.team_barrier();
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int i) {
-      Item const item = b(i);
-      to.keys[begin + i] = item.key;
-      if constexpr (has_values) to.values[begin + i] = from.values[source(item.place)];
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, count), [&](int i) {
+      int const place = b(i);
+      to.keys[begin + i] = in(place);
+      if constexpr (has_values) to.values[begin + i] = from.values[source(place)];
     });
     leave_scratch(team);
   }
@@ -334,7 +678,7 @@ struct SortSegmentsKernels {
 
 }  // namespace detail
 
-/// Sorts the segments of n keys. Construct it once: allocates a copy of keys and values, and 24 bytes per tile. A call
+/// Sorts the segments of n keys. Construct it once: allocates a copy of keys and values, and 32 bytes per tile. A call
 /// only enqueues; calls on one object must not run concurrently.
 ///
 /// \tparam Key an integer or float of 32 or 64 bits
@@ -353,7 +697,7 @@ class SortSegments {
   /// Throws Skip if a team does not fit.
   /// \param rows segments; the offsets have one element more
   /// \param descending the largest key first, NaN last
-  /// \param team threads per team (0: one per chunk on a GPU, 1 on a host)
+  /// \param team threads per team (0: Tuning::threads)
   /// \param longest no segment has more keys (0: n). A smaller number saves passes. Longer segments are not sorted.
   SortSegments(Exec const& exec, std::size_t n, std::size_t rows, bool descending = false, std::int64_t team = 0,
                std::size_t longest = 0, std::string const& label = "tessera::sort_segments")
@@ -361,14 +705,19 @@ class SortSegments {
         n_(n),
         rows_(rows),
         order_(descending),
-        threads_(team_size(exec, team > 0 || !is_gpu<Exec> ? team : Tuning::chunks)),
+        threads_(team_size(exec, team > 0 ? team : Tuning::threads, Tuning::lanes)),
         tiles_(league_of(tiles_of(n, Kernels::tile))),
-        crossing_(unset(label + "::crossing"), tiles_ + 1),
-        first_(unset(label + "::first"), tiles_ + 1) {
-    require_scratch<Exec>(Kernels::scratch_bytes());
+        borders_(unset(label + "::borders"), tiles_ + 1),
+        most_passes_(unset(label + "::most_passes")) {
+    if (is_gpu<Exec> && threads_ > Tuning::threads) {
+      throw Skip("a team of " + std::to_string(threads_) + " threads (it has at most " +
+                 std::to_string(Tuning::threads) + " here)");
+    }
+    require_scratch<Exec>(Kernels::scratch_bytes(threads_));
     // A segment of m keys may lie in tiles_of(m - 1, tile) + 1 tiles.
     std::size_t const keys = longest == 0 ? n : std::min(longest, n);
-    std::size_t const most = std::min<std::size_t>(tiles_, keys < 2 ? 1 : tiles_of(keys - 1, Kernels::tile) + 1);
+    std::size_t const cut = keys > Tuning::longest_whole ? tiles_of(keys - 1, Kernels::tile) + 1 : 1;
+    std::size_t const most = std::min<std::size_t>(tiles_, cut);
     while ((std::size_t{1} << passes_) < most) ++passes_;
     keys_ = Kokkos::View<Key*, Memory>(unset(label + "::keys"), passes_ > 0 ? n : 0);
     values_ = Kokkos::View<Value*, Memory>(unset(label + "::values"), has_values && passes_ > 0 ? n : 0);
@@ -405,29 +754,33 @@ class SortSegments {
   void enqueue(Exec const& exec, Key const* keys, Value const* values, std::int64_t const* offsets,
                typename Kernels::Arrays const& result) const {
     if (n_ == 0 || rows_ == 0) return;
-    Kernels kernels{{order_},
+    Kernels kernels{order_,
                     keys,
                     values,
                     offsets,
                     result,
                     {passes_ > 0 ? keys_.data() : nullptr, values_.data()},
-                    crossing_.data(),
-                    first_.data(),
+                    borders_.data(),
+                    most_passes_.data(),
                     static_cast<std::int64_t>(n_),
                     static_cast<std::int64_t>(rows_),
+                    tiles_,
                     0};
-    std::size_t const bytes = Kernels::scratch_bytes();
+    std::size_t const bytes = Kernels::scratch_bytes(threads_);
+    if (passes_ > 0) Kokkos::deep_copy(exec, most_passes_, 0);
     Kokkos::parallel_for(label_ + "::borders",
                          Kokkos::RangePolicy<Exec, typename Kernels::BordersTag, Kokkos::IndexType<std::size_t>>(
                              exec, 0, static_cast<std::size_t>(tiles_) + 1),
                          kernels);
-    Kokkos::parallel_for(
-        label_ + "::tiles",
-        with_scratch(Kokkos::TeamPolicy<Exec, typename Kernels::TilesTag>(exec, tiles_, threads_), bytes), kernels);
+    using Tiles = Kokkos::TeamPolicy<Exec, typename Kernels::TilesTag, typename Tuning::Bounds>;
+    constexpr int lanes = lane::vector_length<Exec>(Tuning::lanes);
+    Kokkos::parallel_for(label_ + "::tiles", with_scratch(Tiles(exec, tiles_, threads_, lanes), bytes), kernels);
+    using Merges = Kokkos::TeamPolicy<Exec, typename Kernels::MergeTag>;
+    // Few teams: most arrays need few of the passes. Eight per multiprocessor have about as many as scratch allows.
+    int const of_team = (is_gpu<Exec> ? 2 : 1) * threads_ * lanes;
+    int const teams = static_cast<int>(std::min<std::size_t>(tiles_, teams_at_once(exec, of_team)));
     for (; kernels.pass < passes_; ++kernels.pass) {
-      Kokkos::parallel_for(
-          label_ + "::merge",
-          with_scratch(Kokkos::TeamPolicy<Exec, typename Kernels::MergeTag>(exec, tiles_, threads_), bytes), kernels);
+      Kokkos::parallel_for(label_ + "::merge", with_scratch(Merges(exec, teams, threads_, lanes), bytes), kernels);
     }
   }
 
@@ -438,8 +791,8 @@ class SortSegments {
   int threads_;
   int tiles_;
   int passes_ = 0;
-  Kokkos::View<typename Kernels::OfTiles*, Memory> crossing_;
-  Kokkos::View<std::int64_t*, Memory> first_;
+  Kokkos::View<typename Kernels::Border*, Memory> borders_;
+  Kokkos::View<int, Memory> most_passes_;
   Kokkos::View<Key*, Memory> keys_;
   Kokkos::View<Value*, Memory> values_;
 };
