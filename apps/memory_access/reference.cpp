@@ -6,8 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "problem.hpp"
@@ -74,20 +74,21 @@ std::uint64_t end_of_chain(std::uint64_t number, std::uint64_t branch, std::int6
   return number;
 }
 
-// Writes the ends of all elements' chains. Each step multiplies and adds, so a whole chain is also one multiply-add:
-// the ends of the chains from 0 and from 1 give the ends of all chains of a branch.
-void end_chains(std::vector<double>& ends, Parameters const& parameters) {
+// Calls set(i, the number at the end of element i's chain) for n elements. Each step multiplies and adds, so a whole
+// chain is also one multiply-add: the ends of the chains from 0 and from 1 give the ends of all chains of a branch.
+template <class Set>
+void end_chains(std::size_t n, Parameters const& parameters, Set const& set) {
   std::vector<std::uint64_t> from_zero;
   for (std::int64_t branch = 0; branch < parameters.branches; ++branch) {
     from_zero.push_back(end_of_chain(0, static_cast<std::uint64_t>(branch), parameters.iterations));
   }
   std::uint64_t const factor = end_of_chain(1, 0, parameters.iterations) + (std::uint64_t{1} << 32) - from_zero[0];
-  for_blocks(ends.size(), part, [&](std::size_t, std::size_t begin, std::size_t end_of_part) {
+  for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end_of_part) {
     for (std::size_t i = begin; i < end_of_part; ++i) {
       auto const index = static_cast<std::uint32_t>(i);
       std::uint64_t const end =
           (index * factor + from_zero[branch_taken(index, parameters)]) % (std::uint64_t{1} << 32);
-      ends[i] = static_cast<double>(end / 65536);
+      set(i, static_cast<float>(end / 65536));
     }
   });
 }
@@ -97,7 +98,7 @@ void end_chains(std::vector<double>& ends, Parameters const& parameters) {
 template <class T>
 std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const n = input.in.extent(0);
-  auto const in = [&](std::size_t i) { return static_cast<double>(input.in(i)); };
+  T const* const in = input.in.data();
   // Calls body(i, permutation of i), stepping through the permutation.
   auto const permuted = [&](auto const& body) {
     std::size_t const step = step_of_permutation(n);
@@ -111,38 +112,41 @@ std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> c
     });
   };
 
-  // For each field, the function that writes its elements.
-  using Values = std::vector<double>;
-  std::array<std::function<void(Values&)>, 5> const writers{
-      [&](Values& copied) {
-        for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end) {
-          for (std::size_t i = begin; i < end; ++i) copied[i] = in(i);
-        });
-      },
-      [&](Values& gathered) { permuted([&](std::size_t i, std::size_t from) { gathered[i] = in(from); }); },
-      [&](Values& scattered) { permuted([&](std::size_t i, std::size_t to) { scattered[to] = in(i); }); },
-      [&](Values& staged) {
-        constexpr std::size_t tile = 1024;
-        auto const stride = static_cast<std::size_t>(input.parameters.spread);
-        static_assert(part % tile == 0);
-        for_blocks(n, part, [&](std::size_t, std::size_t first, std::size_t end) {
-          std::vector<std::size_t> places;
-          for (std::size_t begin = first; begin < end; begin += tile) {
-            std::size_t const count = std::min(tile, end - begin);
-            if (places.size() != count) places = places_after(input.parameters.rounds, count, stride);
-            for (std::size_t t = 0; t < count; ++t) staged[begin + t] = in(begin + places[t]);
-          }
-        });
-      },
-      [&](Values& diverged) { end_chains(diverged, input.parameters); }};
-  // The five fields are independent and made in parallel, because the first touch of their memory takes long.
-  std::vector<ExpectedField> fields(writers.size());
-  for_blocks(fields.size(), 1, [&](std::size_t f, std::size_t, std::size_t) {
-    std::string const name(Output<T, Kokkos::HostSpace>::names[f]);
-    fields[f] = {.name = name, .shape = {n}, .value = zeros(n), .scale = {}};
-    writers[f](fields[f].value);
-  });
-  return fields;
+  // Calls write(field) for a new field.
+  auto const field = [&](std::string const& name, auto const& write) {
+    MovedElements<T> elements(name, {n});
+    write(elements);
+    return elements.take();
+  };
+  using Field = MovedElements<T>;
+  return list_of(
+      field("copied",
+            [&](Field& copied) {
+              for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end) {
+                for (std::size_t i = begin; i < end; ++i) copied.set(i, in[i]);
+              });
+            }),
+      field("gathered",
+            [&](Field& gathered) { permuted([&](std::size_t i, std::size_t from) { gathered.set(i, in[from]); }); }),
+      field("scattered",
+            [&](Field& scattered) { permuted([&](std::size_t i, std::size_t to) { scattered.set(to, in[i]); }); }),
+      field("staged",
+            [&](Field& staged) {
+              constexpr std::size_t tile = 1024;
+              auto const stride = static_cast<std::size_t>(input.parameters.spread);
+              static_assert(part % tile == 0);
+              for_blocks(n, part, [&](std::size_t, std::size_t first, std::size_t end) {
+                std::vector<std::size_t> places;
+                for (std::size_t begin = first; begin < end; begin += tile) {
+                  std::size_t const count = std::min(tile, end - begin);
+                  if (places.size() != count) places = places_after(input.parameters.rounds, count, stride);
+                  for (std::size_t t = 0; t < count; ++t) staged.set(begin + t, in[begin + places[t]]);
+                }
+              });
+            }),
+      field("diverged", [&](Field& diverged) {
+        end_chains(n, input.parameters, [&](std::size_t i, float end) { diverged.set(i, static_cast<T>(end)); });
+      }));
 }
 
 }  // namespace tessera::memory_access
