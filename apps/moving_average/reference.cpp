@@ -1,5 +1,6 @@
 /// \file
-/// The serial oracle of moving_average: sum and mean of up to three elements, in twice double precision.
+/// The serial oracle of moving_average: sum and mean of up to three elements, in twice double precision. If a grid
+/// proves that a sum in double is not rounded (verify/grid.hpp), that sum and its quotient are the same numbers.
 ///
 /// Error bound. A variant adds up to three elements one after the other and multiplies by 1, 1/2 or 1/3 rounded to the
 /// dtype. in[i] has the longest chain: two additions, the rounding of 1/3 and the product. With u the unit roundoff the
@@ -17,9 +18,9 @@
 /// of a build needs a reference.
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <tuple>
 #include <utility>
 
@@ -29,9 +30,28 @@
 #include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/joined.hpp>
 #include <tessera/verify/wide.hpp>
 
 namespace tessera::moving_average {
+
+namespace {
+
+// Returns the mean of some elements in twice double precision.
+template <class T>
+double wide_mean(T const* elements, std::size_t present) {
+  verify::ExactSum sum;
+  for (std::size_t j = 0; j < present; ++j) sum.add(static_cast<double>(elements[j]));
+  auto const count = static_cast<double>(present);
+  double mean = sum.value() / count;
+  if (std::isfinite(mean)) {  // adds the remainder of the division and of the sum's rounding
+    sum.add_product(-count, mean);
+    mean += sum.value() / count;
+  }
+  return mean;
+}
+
+}  // namespace
 
 template <class T>
 std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> const& input) {
@@ -41,31 +61,25 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
   using A = Arithmetic<T>;
   constexpr double unit = unit_roundoff(dtype_of<A>);
   double const safe_from_underflow = 2 * static_cast<double>(std::numeric_limits<A>::min());
-  ExpectedField out = zero_field("out", {n});
-  out.offset.resize(n);
-  std::atomic<bool> all_exact = true;
-  auto const one = [&](std::size_t i) {
-    // A segment may be so long that its end would overflow.
-    std::size_t const to_end = segment == 0 ? n - i : std::min(n - i, segment - (first + i) % segment);
-    std::size_t const present = std::min<std::size_t>(3, to_end);
-    verify::ExactSum sum;
-    verify::Grid grid;
+  ExpectedField out{.name = "out", .shape = {n}, .value = zeros(n), .scale = {}, .offset = zeros(n)};
+  std::once_flag of_scales;  // most exact data need none
+  T const* const in = input.in.data();
+  auto const one = [&](std::size_t i, std::size_t present) {
+    double sum = 0;
     double magnitude = 0;
+    verify::Grid grid;
     for (std::size_t j = i; j < i + present; ++j) {
-      auto const value = static_cast<double>(input.in(j));
-      sum.add(value);
+      auto const value = static_cast<double>(in[j]);
       grid.add(value);
+      sum += value;
       if (std::isfinite(value)) magnitude += std::abs(value);
     }
     auto const count = static_cast<double>(present);
-    double mean = sum.value() / count;
-    if (std::isfinite(mean)) {  // adds the remainder of the division and of the sum's rounding
-      sum.add_product(-count, mean);
-      mean += sum.value() / count;
-    }
+    double mean = sum / count;
     double of_magnitudes = magnitude / count;
+    if (!grid.holds<double>(magnitude)) mean = wide_mean(in + i, present);
     if (!std::isfinite(magnitude)) {  // beyond double's range
-      std::tie(mean, of_magnitudes) = verify::means_of_huge(&input.in(i), present);
+      std::tie(mean, of_magnitudes) = verify::means_of_huge(in + i, present);
     }
     out.value[i] = mean;
     if (present == 1) return;
@@ -73,22 +87,19 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
       out.offset[i] = present == 3 ? (2 + unit) * unit * std::abs(mean) : 0;
       return;
     }
-    all_exact = false;
-    if (out.scale.empty()) return;
+    std::call_once(of_scales, [&] { out.scale = zeros(n); });
     out.scale[i] = of_magnitudes;
   };
-  // Parts of the result are independent: each is a serial loop, and several run in parallel. The second sweep makes the
-  // scales, if they are needed.
-  auto const sweep = [&] {
-    for_blocks(n, 1 << 16, [&](std::size_t, std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) one(i);
-    });
-  };
-  sweep();
-  if (!all_exact) {
-    out.scale.resize(n);
-    sweep();
-  }
+  // Parts of the result are independent: each is a serial loop, and several run in parallel.
+  for_blocks(n, 1 << 16, [&](std::size_t, std::size_t begin, std::size_t end) {
+    std::size_t place = segment == 0 ? 0 : (first + begin) % segment;  // of element i in its segment
+    for (std::size_t i = begin; i < end; ++i) {
+      // A segment may be so long that its end would overflow.
+      std::size_t const to_end = segment == 0 ? n - i : std::min(n - i, segment - place);
+      one(i, std::min<std::size_t>(3, to_end));
+      if (++place == segment) place = 0;
+    }
+  });
   return list_of(std::move(out));
 }
 
