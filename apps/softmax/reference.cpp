@@ -157,7 +157,9 @@ std::vector<ExpectedField> of_rows(Softmax::Input<T, Kokkos::HostSpace> const& i
     }
     std::vector<GroupSums<T>> parts(blocks_in(lines, together), groups[0]);
     for_each_part([&](std::size_t part, std::size_t begin, std::size_t end) {
-      for_each_element(begin, end, [&](GroupSums<T>&, double x, std::size_t i) { one(parts[part], x, i); });
+      GroupSums<T> own = parts[part];  // not in the vector, whose cache lines threads share
+      for_each_element(begin, end, [&](GroupSums<T>&, double x, std::size_t i) { one(own, x, i); });
+      parts[part] = own;
     });
     for (GroupSums<T> const& part : parts) together_with(groups[0], part);
   };
