@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <type_traits>
 
@@ -25,7 +26,7 @@ using HostMemory = Kokkos::HostSpace;
 #endif
 
 /// The base of Plans that work block by block: arrays in the host's memory, buffers of a block in the space's memory,
-/// and the three parts.
+/// the three parts, and both copies at once.
 template <ExecutionSpace Exec, class T>
 class OfBlocks {
  public:
@@ -34,7 +35,8 @@ class OfBlocks {
         chains_{input.in.extent(0), input.parameters.chains, input.parameters.kernels},
         buffers_(unset("tessera::concurrent::buffers"), buffers * largest_block()),
         host_in_(unset("tessera::concurrent::host_in"), chains_.n),
-        host_out_(unset("tessera::concurrent::host_out"), chains_.n) {
+        host_out_(unset("tessera::concurrent::host_out"), chains_.n),
+        ways_(exec, 2) {
     forget_result();
   }
 
@@ -53,19 +55,29 @@ class OfBlocks {
 
   /// The bytes of the link between host and space: each element once in each direction.
   [[nodiscard]] Work work() const { return {.bytes = 2.0 * static_cast<double>(chains_.n * sizeof(T)), .flops = 0}; }
-  [[nodiscard]] std::string note() const { return is_gpu<Exec> ? "GB/s of the link" : ""; }
+  /// States the roof of the GB/s: what the link moved in both directions at once, if `prediction` has timed it.
+  [[nodiscard]] std::string note() const {
+    if (!is_gpu<Exec>) return "";
+    if (!(both_ways_seconds_ > 0)) return "GB/s of the link";
+    char text[48];
+    (void)std::snprintf(text, sizeof text, "link: %.1f GB/s both ways", work().bytes / both_ways_seconds_ / 1e9);
+    return text;
+  }
 
-  /// Times copying in, processing and copying out, each by itself for all blocks. Waits.
-  [[nodiscard]] Prediction prediction() const {
+  /// Times copying in, processing and copying out, each by itself for all blocks, and then both copies at once. The two
+  /// directions share the link: together they take longer than one, and no order of the blocks can be faster. Waits.
+  [[nodiscard]] Prediction prediction() {
     Prediction result{.bytes = work().bytes, .longest_seconds = 0, .sum_seconds = 0};
-    auto const add_all = [&](auto const& part) {
-      add_part(result, seconds_alone(exec_, 3, [&] {
-                 for (std::int64_t block = 0; block < chains_.count; ++block) part(block);
-               }));
+    auto const seconds_of = [&](auto const& part) {
+      return seconds_alone(exec_, 4, [&] {
+        for (std::int64_t block = 0; block < chains_.count; ++block) part(block);
+      });
     };
-    add_all([&](std::int64_t block) { copy_in(exec_, block); });
-    add_all([&](std::int64_t block) { process("tessera::concurrent::parts::step", exec_, block); });
-    add_all([&](std::int64_t block) { copy_out(exec_, block); });
+    add_part(result, seconds_of([&](std::int64_t block) { copy_in(exec_, block); }));
+    add_part(result, seconds_of([&](std::int64_t block) { process("tessera::concurrent::parts::step", exec_, block); }));
+    add_part(result, seconds_of([&](std::int64_t block) { copy_out(exec_, block); }));
+    both_ways_seconds_ = seconds_alone(exec_, 4, [&] { copy_both_ways(); });
+    result.longest_seconds = std::max(result.longest_seconds, both_ways_seconds_);
     forget_result();
     return result;
   }
@@ -78,11 +90,7 @@ class OfBlocks {
   [[nodiscard]] std::int64_t blocks() const { return chains_.count; }
 
   /// Enqueues the copy of a block from the host to its buffer. Blocks use the buffers in turn.
-  void copy_in(Exec const& instance, std::int64_t block) const {
-    auto const [begin, size] = chains_.chunk(block);
-    Kokkos::deep_copy(instance, unmanaged<typename Exec::memory_space>(buffer(block), size),
-                      unmanaged<HostMemory<Exec>>(host_in_.data() + begin, size));
-  }
+  void copy_in(Exec const& instance, std::int64_t block) const { from_host(instance, block, buffer(block)); }
   /// Enqueues the kernels of the block's chain, in its buffer.
   void process(std::string const& label, Exec const& instance, std::int64_t block) const {
     for (std::int64_t kernel = 0; kernel < chains_.kernels; ++kernel) {
@@ -91,14 +99,31 @@ class OfBlocks {
     }
   }
   /// Enqueues the copy of a block from its buffer to the host.
-  void copy_out(Exec const& instance, std::int64_t block) const {
-    auto const [begin, size] = chains_.chunk(block);
-    Kokkos::deep_copy(instance, unmanaged<HostMemory<Exec>>(host_out_.data() + begin, size),
-                      unmanaged<typename Exec::memory_space>(buffer(block), size));
-  }
+  void copy_out(Exec const& instance, std::int64_t block) const { to_host(instance, block, buffer(block)); }
 
  private:
   using OnHost = Array<T*, HostMemory<Exec>>;
+
+  void from_host(Exec const& instance, std::int64_t block, T* to) const {
+    auto const [begin, size] = chains_.chunk(block);
+    Kokkos::deep_copy(instance, unmanaged<typename Exec::memory_space>(to, size),
+                      unmanaged<HostMemory<Exec>>(host_in_.data() + begin, size));
+  }
+  void to_host(Exec const& instance, std::int64_t block, T* from) const {
+    auto const [begin, size] = chains_.chunk(block);
+    Kokkos::deep_copy(instance, unmanaged<HostMemory<Exec>>(host_out_.data() + begin, size),
+                      unmanaged<typename Exec::memory_space>(from, size));
+  }
+  // All blocks in and all blocks out, in opposite directions on two instances. Neither waits for the other, so each has
+  // a buffer of its own.
+  void copy_both_ways() const {
+    ways_.fork(exec_);
+    for (std::int64_t block = 0; block < chains_.count; ++block) {
+      from_host(ways_[0], block, buffer(0));
+      to_host(ways_[1], block, buffer(1));
+    }
+    ways_.join(exec_);
+  }
 
   // At least the largest block, and a multiple of 64 elements, so that all buffers are aligned.
   [[nodiscard]] std::size_t largest_block() const {
@@ -114,6 +139,8 @@ class OfBlocks {
   ArrayOn<T*, Exec> buffers_;
   OnHost host_in_;
   OnHost host_out_;
+  kernels::Instances<Exec> ways_;
+  double both_ways_seconds_ = 0;
 };
 
 }  // namespace tessera::concurrent

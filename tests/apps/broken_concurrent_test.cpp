@@ -215,6 +215,40 @@ TEST(Parts, AreTimedWithinABoundedTime) {
   EXPECT_GE(found.sum_seconds, 64 * 2e-3);
 }
 
+// Both copies at once take longer than one. Here the host's thread sleeps in each call of the callback, so that copies in
+// opposite directions take twice as long as one of them, on each space: a prediction from one direction is too short.
+template <ExecutionSpace Exec>
+struct ShownBlocks : OfBlocks<Exec, float> {
+  using ShownBlocks::OfBlocks::OfBlocks;
+  using ShownBlocks::OfBlocks::copy_in;
+};
+int calls_of_copies = 0;
+TEST(Parts, CopiesInBothDirectionsShareTheLink) {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    constexpr int blocks = 2;
+    InputOn<Concurrent, Exec, float> input{};
+    input.in = ArrayOn<float*, Exec>("tessera::tests::parts", 1003);
+    input.parameters = {.chains = blocks, .kernels = 1};
+    Exec const exec;
+    ShownBlocks<Exec> of_blocks(exec, input);
+    Kokkos::Tools::Experimental::set_begin_deep_copy_callback(
+        [](Kokkos::Tools::SpaceHandle, char const*, void const*, Kokkos::Tools::SpaceHandle, char const*, void const*,
+           std::uint64_t) {
+          ++calls_of_copies;
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));  // a busy machine may add some
+        });
+    calls_of_copies = 0;
+    of_blocks.copy_in(exec, 0);
+    double const one_copy = calls_of_copies * 20e-3;  // Kokkos may call it more than once
+    Prediction const found = of_blocks.prediction();
+    Kokkos::Tools::Experimental::set_begin_deep_copy_callback(nullptr);
+    EXPECT_GT(one_copy, 0);
+    EXPECT_GE(found.longest_seconds, 2 * blocks * one_copy) << space_name<Exec>();
+    EXPECT_GE(found.sum_seconds, 2 * blocks * one_copy) << space_name<Exec>();
+    EXPECT_EQ(of_blocks.note().find("both ways") != std::string::npos, is_gpu<Exec>) << of_blocks.note();
+  });
+}
+
 struct Remainders {
   int shift;
   KOKKOS_FUNCTION void operator()(std::size_t i, std::int64_t& sum) const {
