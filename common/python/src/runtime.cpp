@@ -102,7 +102,7 @@ namespace {
 
 void require(bool holds, char const* what) {
   if (holds) return;
-  (void)clear_error();  // otherwise the caller's library would find it at its next launch
+  (void)gpu::clear_error();  // otherwise the caller's library would find it at its next launch
   throw std::runtime_error(std::string("the GPU's runtime refuses ") + what + "; see its messages");
 }
 
