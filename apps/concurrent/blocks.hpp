@@ -74,7 +74,8 @@ class OfBlocks {
       });
     };
     add_part(result, seconds_of([&](std::int64_t block) { copy_in(exec_, block); }));
-    add_part(result, seconds_of([&](std::int64_t block) { process("tessera::concurrent::parts::step", exec_, block); }));
+    add_part(result,
+             seconds_of([&](std::int64_t block) { process("tessera::concurrent::parts::step", exec_, block); }));
     add_part(result, seconds_of([&](std::int64_t block) { copy_out(exec_, block); }));
     both_ways_seconds_ = seconds_alone(exec_, 4, [&] { copy_both_ways(); });
     result.longest_seconds = std::max(result.longest_seconds, both_ways_seconds_);

@@ -215,12 +215,12 @@ TEST(Parts, AreTimedWithinABoundedTime) {
   EXPECT_GE(found.sum_seconds, 64 * 2e-3);
 }
 
-// Both copies at once take longer than one. Here the host's thread sleeps in each call of the callback, so that copies in
-// opposite directions take twice as long as one of them, on each space: a prediction from one direction is too short.
+// Both copies at once take longer than one. Here the host's thread sleeps in each call of the callback, so that copies
+// in opposite directions take twice as long as one of them, on each space: one direction predicts too little.
 template <ExecutionSpace Exec>
 struct ShownBlocks : OfBlocks<Exec, float> {
-  using ShownBlocks::OfBlocks::OfBlocks;
   using ShownBlocks::OfBlocks::copy_in;
+  using ShownBlocks::OfBlocks::OfBlocks;
 };
 int calls_of_copies = 0;
 TEST(Parts, CopiesInBothDirectionsShareTheLink) {
@@ -231,12 +231,12 @@ TEST(Parts, CopiesInBothDirectionsShareTheLink) {
     input.parameters = {.chains = blocks, .kernels = 1};
     Exec const exec;
     ShownBlocks<Exec> of_blocks(exec, input);
-    Kokkos::Tools::Experimental::set_begin_deep_copy_callback(
-        [](Kokkos::Tools::SpaceHandle, char const*, void const*, Kokkos::Tools::SpaceHandle, char const*, void const*,
-           std::uint64_t) {
-          ++calls_of_copies;
-          std::this_thread::sleep_for(std::chrono::milliseconds(20));  // a busy machine may add some
-        });
+    Kokkos::Tools::Experimental::set_begin_deep_copy_callback([](Kokkos::Tools::SpaceHandle, char const*, void const*,
+                                                                 Kokkos::Tools::SpaceHandle, char const*, void const*,
+                                                                 std::uint64_t) {
+      ++calls_of_copies;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // a busy machine may add some
+    });
     calls_of_copies = 0;
     of_blocks.copy_in(exec, 0);
     double const one_copy = calls_of_copies * 20e-3;  // Kokkos may call it more than once
