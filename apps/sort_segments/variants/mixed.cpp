@@ -13,9 +13,8 @@
 namespace tessera::sort_segments {
 
 struct Mixed {
-  static constexpr VariantInfo info{.name = "mixed",
-                                    .level = Level::team,
-                                    .summary = "groups of lanes sort short segments, merges join long ones"};
+  static constexpr VariantInfo info{
+      .name = "mixed", .level = Level::team, .summary = "groups of lanes sort short segments, merges join long ones"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

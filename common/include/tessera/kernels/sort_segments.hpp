@@ -3,17 +3,17 @@
 /// Sorts each segment of an array by itself: segment r has the keys offsets[r] to offsets[r + 1] - 1. Values of 32 or
 /// 64 bits move with their keys. Stable. Segments have any lengths, and cost what their keys cost.
 ///
-/// - `borders`: for each tile of the array, a search in the offsets finds the segment at its border. The tile in which a
-///   segment begins has the whole of it, unless it has more than Tuning::longest_whole keys. Longer segments are cut at
-///   borders of tiles.
+/// - `borders`: for each tile of the array, a search in the offsets finds the segment at its border. The tile in which
+///   a segment begins has the whole of it, unless it has more than Tuning::longest_whole keys. Longer segments are cut
+///   at borders of tiles.
 /// - `tiles`: a team sorts the segments of its tile, or what the tile has of them. Lanes sort runs in registers, by
-///   networks: one lane a run of up to Tuning::items keys, groups of 2, 4, ... lanes longer ones. Each batch of segments
-///   is ordered by the size of the runs, so that the lanes of a warp sort runs of one size. Runs of longer segments are
-///   merged in scratch.
+///   networks: one lane a run of up to Tuning::items keys, groups of 2, 4, ... lanes longer ones. Each batch of
+///   segments is ordered by the size of the runs, so that the lanes of a warp sort runs of one size. Runs of longer
+///   segments are merged in scratch.
 /// - `merge`: a segment that is cut is sorted in each of its tiles. Pass k merges pairs of runs of 2^k of its tiles,
-///   divided among teams by merge paths. A segment in m tiles takes part in ceil(log2(m)) passes. Runs alternate between
-///   result and spare array. A segment starts where its last pass ends in the result, so that no pass copies other
-///   segments. If no segment needs a pass, its teams return at once.
+///   divided among teams by merge paths. A segment in m tiles takes part in ceil(log2(m)) passes. Runs alternate
+///   between result and spare array. A segment starts where its last pass ends in the result, so that no pass copies
+///   other segments. If no segment needs a pass, its teams return at once.
 ///
 /// Networks are not stable. If values follow, or bits of a key do not follow from its place in the order (NaN, -0), a
 /// lane sorts keys with their places in the tile.

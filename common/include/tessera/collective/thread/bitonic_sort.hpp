@@ -52,8 +52,8 @@ KOKKOS_FUNCTION void bitonic_sort(L const& lanes, typename L::template Value<T> 
   }
 }
 
-/// Sorts the items of each group of lanes by themselves. Lanes l of a group have item[0] to item[N - 1]; in the end they
-/// are in order from the group's first lane to its last.
+/// Sorts the items of each group of lanes by themselves. A lane has item[0] to item[N - 1]; in the end the items are in
+/// order from the group's first lane to its last.
 ///
 /// Must be called by all W lanes together. No scratch, no barriers; valid in every lane. Not stable.
 /// \param group for each lane the lanes of its group, a power of two from 1 to W. A group begins at a multiple of it.
