@@ -74,14 +74,36 @@ struct Runs {
   /// Returns the first element of the run of element i.
   [[nodiscard]] std::uint64_t head_of(std::uint64_t i) const {
     if (mean == 0) return 0;
-    // 64 elements at a time: the bits that are set in as many random words as the mean's logarithm.
-    for (std::uint64_t block = i / 64;; --block) {
-      std::uint64_t heads = ~std::uint64_t{0};
-      for (std::uint64_t word = 1; word < mean; word *= 2) heads &= random_bits(seed, 2, block * 256 + word);
-      if (block == i / 64) heads &= ~std::uint64_t{0} >> (63 - i % 64);
-      if (heads != 0) return block * 64 + static_cast<std::uint64_t>(std::bit_width(heads)) - 1;
-      if (block == 0) return 0;
+    struct Block {
+      Runs runs;
+      std::uint64_t number;
+      std::uint64_t heads;
+      std::uint64_t head_before;
+    };
+    // Neighbours need the same block: each thread keeps its last one. No block belongs to a mean of 0.
+    thread_local Block last{};
+    if (last.runs.mean != mean || last.runs.seed != seed || last.number != i / 64) {
+      last = {*this, i / 64, heads_of(i / 64), 0};
+      std::uint64_t before = last.number;
+      std::uint64_t heads = 0;
+      while (heads == 0 && before > 0) heads = heads_of(--before);
+      if (heads != 0) last.head_before = last_head(before, heads);
     }
+    std::uint64_t const heads = last.heads & (~std::uint64_t{0} >> (63 - i % 64));
+    return heads != 0 ? last_head(last.number, heads) : last.head_before;
+  }
+
+  /// Returns which elements of a block of 64 are heads: the bits that are set in as many random words as the mean's
+  /// logarithm.
+  [[nodiscard]] std::uint64_t heads_of(std::uint64_t block) const {
+    std::uint64_t heads = ~std::uint64_t{0};
+    for (std::uint64_t word = 1; word < mean; word *= 2) heads &= random_bits(seed, 2, block * 256 + word);
+    return heads;
+  }
+
+  /// Returns the last of some heads, at least one, of a block.
+  [[nodiscard]] static std::uint64_t last_head(std::uint64_t block, std::uint64_t heads) {
+    return block * 64 + static_cast<std::uint64_t>(std::bit_width(heads)) - 1;
   }
 
   /// Returns the key of element i: one of 2^20 numbers, of both signs if K has one. They differ in their highest bits,

@@ -9,7 +9,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -35,11 +38,11 @@ class RunOracle {
   RunOracle() = default;
   explicit RunOracle(Parameters const& parameters) : mode_(parameters.mode), op_(parameters.op) {}
 
-  void add(T value) {
-    ++length_;
+  void add(T const* values, std::size_t count) {
+    length_ += count;
     if (mode_ != Mode::reduce) return;
-    if (op_ == OperatorKind::sum) return sum_.add(value);
-    take(static_cast<double>(value));
+    if (op_ == OperatorKind::sum) return sum_.add(values, count);
+    for (std::size_t i = 0; i < count; ++i) take(static_cast<double>(values[i]));
   }
   /// Adds later elements of the run.
   void merge(RunOracle const& later) {
@@ -87,54 +90,79 @@ struct SumFacts {
   }
 };
 
+// Returns n elements: `of_runs`, and zeros behind them, where no row writes. All cores touch the memory.
+template <class T>
+std::shared_ptr<T> padded(std::vector<T> const& of_runs, std::size_t n) {
+  std::shared_ptr<T[]> const all(new T[n]);
+  for_blocks(n, part_elements(), [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) all[i] = i < of_runs.size() ? of_runs[i] : T(0);
+  });
+  return {all, all.get()};
+}
+// The same as a field of numbers that T holds.
+template <class T>
+ExpectedField padded_moved(std::string const& name, std::vector<double> const& of_runs, std::size_t n) {
+  MovedElements<T> all(name, {n});
+  for_blocks(n, part_elements(), [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) all.set(i, i < of_runs.size() ? static_cast<T>(of_runs[i]) : T(0));
+  });
+  return all.take();
+}
+
 // The runs of a rank's elements.
 template <class K>
 struct OwnRuns {
   using T = ValueOf<K>;
-  std::vector<K> unique;  // these in the order of the runs that begin on the rank
-  ExpectedField sums;
-  ExpectedField lengths;
-  std::size_t count = 0;  // of these runs
-  RunOracle<T> lead;      // the elements before them
-  RunOracle<T> last;      // the last of them, which may go on behind these elements: not stored yet
+  std::size_t count = 0;  // of the runs that begin on the rank
+  std::vector<K> unique;  // these in the order of the runs
+  std::vector<double> values;
+  std::vector<double> scales;
+  std::vector<double> lengths;
+  RunOracle<T> lead;  // the elements before them
+  RunOracle<T> last;  // the last of them, which may go on behind these elements: not stored yet
   SumFacts facts;
+
+  OwnRuns(std::size_t runs, Mode mode)
+      : count(runs),
+        unique(runs),
+        values(mode == Mode::reduce ? runs : 0),
+        scales(values.size()),
+        lengths(mode == Mode::lengths ? runs : 0) {}
 
   // Stores the result of a run.
   void store(SumFacts& facts_of_part, Parameters const& parameters, std::size_t number, RunOracle<T> const& run) {
     facts_of_part.longest = std::max(facts_of_part.longest, run.length());
-    if (parameters.mode == Mode::lengths) lengths.value[number] = static_cast<double>(run.length());
+    if (parameters.mode == Mode::lengths) lengths[number] = static_cast<double>(run.length());
     if (parameters.mode != Mode::reduce) return;
     if (parameters.op != OperatorKind::sum) {
-      sums.value[number] = run.extreme();
+      values[number] = run.extreme();
       return;
     }
     bool const exact = run.sum().is_exact();
-    sums.value[number] = run.sum().value();
-    sums.scale[number] = exact ? 0 : run.sum().scale();
+    values[number] = run.sum().value();
+    scales[number] = exact ? 0 : run.sum().scale();
     facts_of_part.grid = std::min(facts_of_part.grid, run.sum().spacing());
     facts_of_part.all_exact = facts_of_part.all_exact && exact;
   }
 
-  // Returns the expected fields. `all`: the facts of all ranks; `runs`: their runs.
-  [[nodiscard]] std::vector<ExpectedField> fields(SumFacts const& all, Parameters const& parameters,
-                                                  std::size_t runs) && {
-    if (all.all_exact) sums.scale.clear();
+  // Returns the expected fields, of n elements. `all`: the facts of all ranks; `runs`: their runs.
+  [[nodiscard]] std::vector<ExpectedField> fields(SumFacts const& all, Parameters const& parameters, std::size_t runs,
+                                                  std::size_t n) const {
+    std::size_t const of_sums = parameters.mode == Mode::reduce ? n : 0;
+    ExpectedField sums = padded_moved<T>("sums", values, of_sums);
+    if (!all.all_exact) {
+      sums = {.name = "sums", .shape = {of_sums}, .value = zeros(of_sums), .scale = zeros(of_sums)};
+      std::ranges::copy(values, sums.value.begin());
+      std::ranges::copy(scales, sums.scale.begin());
+    }
     if (parameters.op == OperatorKind::sum) sums.grid = all.grid;
     sums.terms = static_cast<double>(all.longest);
     ExpectedField of_count{.name = "count", .shape = {}, .value = {static_cast<double>(runs)}, .scale = {}};
-    return list_of(verify::moved("unique_keys", std::move(unique)), std::move(sums), std::move(lengths),
+    return list_of(verify::moved("unique_keys", padded(unique, n), n), std::move(sums),
+                   padded_moved<std::int32_t>("lengths", lengths, parameters.mode == Mode::lengths ? n : 0),
                    std::move(of_count));
   }
 };
-
-template <class K>
-OwnRuns<K> empty_runs(std::size_t n, Mode mode) {
-  OwnRuns<K> own;
-  own.unique.resize(n);
-  own.sums = zero_field("sums", {mode == Mode::reduce ? n : 0}, true);
-  own.lengths = zero_field("lengths", {mode == Mode::lengths ? n : 0});
-  return own;
-}
 
 // `first_is_head`: a run begins at the first element.
 template <class K, class Input>
@@ -147,28 +175,33 @@ OwnRuns<K> own_runs(Input const& input, bool first_is_head) {
 
   std::vector<std::size_t> heads(blocks_in(n, part_elements()));
   for_blocks(n, part_elements(), [&](std::size_t part, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) heads[part] += begins(i) ? 1 : 0;
+    std::size_t own_heads = 0;  // not in the vector, whose cache lines threads share
+    for (std::size_t i = begin; i < end; ++i) own_heads += begins(i) ? 1 : 0;
+    heads[part] = own_heads;
   });
-  OwnRuns<K> own = empty_runs<K>(n, parameters.mode);
-  for (std::size_t& of_part : heads) own.count += std::exchange(of_part, own.count);  // now: heads before the part
-  std::vector<std::vector<OpenRun<T>>> open(heads.size());                            // at most two of each part
+  std::size_t count = 0;
+  for (std::size_t& of_part : heads) count += std::exchange(of_part, count);  // now: heads before the part
+  OwnRuns<K> own(count, parameters.mode);
+  std::vector<std::vector<OpenRun<T>>> open(heads.size());  // at most two of each part
   std::vector<SumFacts> facts(heads.size());
   for_blocks(n, part_elements(), [&](std::size_t part, std::size_t begin, std::size_t end) {
     std::size_t next = heads[part];  // the number of the next run
+    SumFacts own_facts;
     for (std::size_t i = begin; i < end;) {
       bool const begins_here = begins(i);
       if (begins_here) own.unique[next++] = keys[i];
       RunOracle<T> run(parameters);
       std::size_t const from = i;
-      do {
-        run.add(input.values(i++));
-      } while (i < end && keys[i] == keys[from]);
+      do ++i;
+      while (i < end && keys[i] == keys[from]);
+      run.add(input.values.data() + from, i - from);
       if (begins_here && i < end) {
-        own.store(facts[part], parameters, next - 1, run);
+        own.store(own_facts, parameters, next - 1, run);
       } else {
         open[part].push_back({next, run});
       }
     }
+    facts[part] = own_facts;
   });
   // The open runs in order; several pieces may belong to one. Number 0 is the lead.
   OpenRun<T> current{0, RunOracle<T>(parameters)};
@@ -199,9 +232,7 @@ template <class T>
 std::vector<ExpectedField> ReduceByKey::reference(Input<T, Kokkos::HostSpace> const& input) {
   auto own = own_runs<T>(input, true);
   if (own.count > 0) own.store(own.facts, input.parameters, own.count - 1, own.last);
-  SumFacts const facts = own.facts;
-  std::size_t const count = own.count;
-  return std::move(own).fields(facts, input.parameters, count);
+  return own.fields(own.facts, input.parameters, own.count, input.keys.extent(0));
 }
 
 template <class T>
@@ -234,7 +265,8 @@ std::vector<ExpectedField> ReduceByKey::reference_of_part(Input<T, Kokkos::HostS
   // Sends the runs of the places that another rank owns. All ranks know which runs begin where.
   std::vector<std::size_t> places{0};  // of each rank's first run
   for (Told const& of_one : all) places.push_back(places.back() + of_one.count);
-  OwnRuns<T> placed = empty_runs<T>(of_rank, parameters.mode);
+  std::size_t const first_place = part.ranks.block(n).begin;
+  OwnRuns<T> placed(std::min(of_rank, places.back() - std::min(places.back(), first_place)), parameters.mode);
   std::vector<ranks::Message> sent;
   std::vector<ranks::Message> received;
   auto const common = [&](std::size_t source, std::size_t owner) {
@@ -248,17 +280,16 @@ std::vector<ExpectedField> ReduceByKey::reference_of_part(Input<T, Kokkos::HostS
       ranks::Block const out = common(rank, r);
       ranks::Block const in = common(r, rank);
       auto const other = static_cast<int>(r);
-      std::size_t const own_begin = part.ranks.block(n).begin;
       if (out.size() > 0) sent.push_back({other, &from[out.begin - places[rank]], out.size() * sizeof(Element)});
-      if (in.size() > 0) received.push_back({other, &to[in.begin - own_begin], in.size() * sizeof(Element)});
+      if (in.size() > 0) received.push_back({other, &to[in.begin - first_place], in.size() * sizeof(Element)});
     }
   };
   send(own.unique, placed.unique);
-  send(own.sums.value, placed.sums.value);
-  send(own.sums.scale, placed.sums.scale);
-  send(own.lengths.value, placed.lengths.value);
+  send(own.values, placed.values);
+  send(own.scales, placed.scales);
+  send(own.lengths, placed.lengths);
   part.ranks.exchange(sent, received);
-  return std::move(placed).fields(facts, parameters, places.back());
+  return placed.fields(facts, parameters, places.back(), of_rank);
 }
 
 }  // namespace tessera::reduce_by_key

@@ -1,7 +1,9 @@
 // Wrong results of runs must be caught. The kernel also runs with tiles of two packs here, so that runs span many.
 
+#include <cstdint>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "broken_rows.hpp"
 
@@ -178,6 +180,23 @@ TEST(ReduceByKey, GeneratedRuns) {
     EXPECT_NEAR(static_cast<double>(heads) * static_cast<double>(mean) / n, 1, 0.2) << mean;
   }
   EXPECT_EQ((Runs{42, 0}.head_of(1234567)), 0U);
+}
+
+// A thread keeps the last block of the generator: neither the order of the elements nor other runs may matter.
+TEST(ReduceByKey, GeneratedRunsInAnyOrder) {
+  constexpr std::uint64_t n = 3001;
+  for (std::uint64_t const mean : {1, 2, 32, 256}) {
+    Runs const runs{42, mean};
+    std::vector<std::uint64_t> heads;
+    for (std::uint64_t i = 0; i < n; ++i) heads.push_back(runs.head_of(i));
+    for (std::uint64_t i = 0; i < n; ++i) {
+      std::uint64_t const any = i * 1237 % n;
+      (void)Runs{43, mean}.head_of(any);
+      ASSERT_EQ(runs.head_of(any), heads[any]) << mean << ", " << any;
+      (void)Runs{42, 512 / mean}.head_of(any);
+      ASSERT_EQ(runs.head_of(any), heads[any]) << mean << ", " << any;
+    }
+  }
 }
 
 TEST(ReduceByKey, WrongMeansAreRefused) {

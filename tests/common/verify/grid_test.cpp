@@ -122,6 +122,30 @@ TEST(ExactSums, AsEachAlone) {
   expect_same_sums<double>();
 }
 
+// The sum of neighbours must not depend on whether they are added at once, bit by bit.
+template <class T>
+void expect_same_sum_of_neighbours() {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    std::vector<T> numbers = numbers_of_all_kinds<T>(seed);
+    if (seed % 2 == 0) {  // neighbours whose sums double holds
+      for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = random_value<T>(seed, 0, i);
+    }
+    SumOracle<T> at_once;
+    SumOracle<T> alone;
+    at_once.add(numbers.data(), numbers.size());
+    for (T const number : numbers) alone.add(number);
+    auto const bits = [](double number) { return std::isnan(number) ? 0 : std::bit_cast<std::uint64_t>(number); };
+    EXPECT_EQ(bits(at_once.value()), bits(alone.value())) << seed;
+    EXPECT_EQ(bits(at_once.scale()), bits(alone.scale())) << seed;
+    EXPECT_EQ(at_once.spacing(), alone.spacing()) << seed;
+    EXPECT_EQ(at_once.is_exact(), alone.is_exact()) << seed;
+  }
+}
+TEST(SumOracle, OfNeighboursAsOfEach) {
+  expect_same_sum_of_neighbours<float>();
+  expect_same_sum_of_neighbours<double>();
+}
+
 // Each segment spans less than 2^24, but the whole as one segment does not.
 TEST(ScanProof, PartsOfSegments) {
   std::vector<float> const terms{0x1p23F, 1.0F, -0x1p23F, -0x1p23F, -1.0F, 0x1p22F};

@@ -3,6 +3,7 @@
 /// What the references of mini-apps that sort share.
 
 #include <cmath>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -22,13 +23,17 @@ template <class T>
   return descending ? b < a : a < b;
 }
 
-/// Returns a field of elements that were moved, not computed (ExpectedField::moved).
+/// Returns a field of `count` elements that were moved, not computed (ExpectedField::moved).
+template <class T>
+[[nodiscard]] ExpectedField moved(std::string const& name, std::shared_ptr<T> elements, std::size_t count) {
+  ExpectedField field{.name = name, .shape = {count}, .value = {}, .scale = {}};
+  if (count > 0) field.moved = {name, dtype_of<T>, field.shape, std::move(elements)};
+  return field;
+}
 template <class T>
 [[nodiscard]] ExpectedField moved(std::string const& name, std::vector<T> elements) {
   auto const owner = std::make_shared<std::vector<T>>(std::move(elements));
-  ExpectedField field{.name = name, .shape = {owner->size()}, .value = {}, .scale = {}};
-  if (!owner->empty()) field.moved = {name, dtype_of<T>, field.shape, {owner, owner->data()}};
-  return field;
+  return moved(name, std::shared_ptr<T>(owner, owner->data()), owner->size());
 }
 
 }  // namespace tessera::verify

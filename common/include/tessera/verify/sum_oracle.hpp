@@ -30,6 +30,8 @@ class WideSum {
       sum_.add(static_cast<double>(element));
     }
   }
+  /// Adds a sum of elements that double holds. Not for integers.
+  void add_exact(double sum) { sum_.add(sum); }
   void add_product(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       wrapped_ += static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b);
@@ -60,6 +62,27 @@ class SumOracle {
   void add(T element) {
     value_.add(element);
     if constexpr (Floating<T>) add_term(static_cast<double>(element), std::isfinite(static_cast<double>(element)));
+  }
+  /// Adds neighbouring elements. The same sum, faster: if a grid proves that doubles hold every sum of them, they are
+  /// added as doubles.
+  void add(T const* elements, std::size_t count) {
+    if constexpr (Floating<T>) {
+      Grid grid;
+      grid.add(elements, count);
+      double sum = 0;
+      double magnitude = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        sum += static_cast<double>(elements[i]);
+        magnitude += std::abs(static_cast<double>(elements[i]));
+      }
+      if (grid.holds<double>(magnitude)) {
+        value_.add_exact(sum);
+        magnitude_.add(magnitude);
+        grid_.merge(grid);
+        return;
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) add(elements[i]);
   }
   void add_product(T a, T b) {
     value_.add_product(a, b);
