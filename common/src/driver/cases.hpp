@@ -45,15 +45,16 @@ struct PreparedCase {
   std::string fault;
   bool is_mistake = false;  // the fault is the user's
 
-  /// Reports a row of a case with a fault as failed; a row that would skip the case has not failed. Must be called by
-  /// all ranks.
-  void blame(ranks::Ranks const& ranks, Row const& row, RowReport& report) const {
+  /// Reports a row of a case with a fault as failed; a row that would skip the case has not failed. If all `rows` of the
+  /// case would skip it, they fail: nothing else would report the fault. Must be called by all ranks.
+  void blame(ranks::Ranks const& ranks, std::vector<Row const*> const& rows, Row const& row, RowReport& report) const {
     report.reason = fault;
     if (ranks.any(!problem_case)) return;
-    if (std::string const why = reason_to_skip(row, *problem_case); !why.empty()) {
-      report.status = Status::skipped;
-      report.reason = why;
-    }
+    std::string const why = reason_to_skip(row, *problem_case);
+    auto const skips = [&](Row const* one) { return !reason_to_skip(*one, *problem_case).empty(); };
+    if (why.empty() || std::ranges::all_of(rows, skips)) return;
+    report.status = Status::skipped;
+    report.reason = why;
   }
 };
 

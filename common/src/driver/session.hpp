@@ -108,7 +108,7 @@ class Session {
       space = row->space;
       RowReport report = describe_row(*row, run_.options.sampling, of_case);
       if (!prepared.fault.empty()) {
-        prepared.blame(run_.ranks, *row, report);
+        prepared.blame(run_.ranks, planned.rows, *row, report);
       } else {
         report.roofs = roofs_.of(space);
         (void)lap();  // the roofs are not part of the row's time

@@ -1737,6 +1737,15 @@ TEST_F(Driver, a_failed_reference_leaves_skipped_rows_skipped) {
   EXPECT_TRUE(has(result.out, "why: needs 2 ranks")) << result.out;
 }
 
+TEST_F(Driver, a_failed_reference_is_reported_if_all_rows_skip_the_case) {
+  fake::hooks()["reference"] = [] { throw std::runtime_error("broken"); };
+  Result const result = run({"skips"});
+  fake::hooks().clear();
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.last_line(), "TESSERA rows=1 passed=0 failed=1 skipped=0 weak=0");
+  EXPECT_TRUE(has(result.out, "the case could not be prepared: broken")) << result.out;
+}
+
 TEST_F(Driver, messages_stay_one_line) {
   expect_mistake(run({"good"}, {"--variant", "a\nb\x1b[2J"}), "unknown variant `a\\nb\\x1b[2J`");
   expect_mistake(run({"good"}, {"--input", path("no\nfile.h5")}), "no\\nfile.h5: no such file");
