@@ -102,6 +102,12 @@ set(ENV{ODD_RANK} 2)
 set(ENV{ODD_ARGUMENTS} ${DIRECTORY}/new.h5)
 ranks(3 COMMAND ${DOT} ${quick} --input ${DIRECTORY}/old.h5
   EXPECT 2 "do not agree on --input (2 files on rank 2; 1 file on ranks 0 and 1)")
+foreach(variable HDF5_VDS_PREFIX HDF5_EXT_PREFIX HDF5_EXTFILE_PREFIX)
+  set(ENV{ODD_RANK} 1)
+  set(ENV{ODD_VARIABLES} "${variable}=/elsewhere")
+  ranks(2 COMMAND ${DOT} ${quick} --input ${DIRECTORY}/old.h5
+    EXPECT 2 "do not agree on ${variable} (none on rank 0; /elsewhere on rank 1)" NOT "TESSERA rows")
+endforeach()
 file(COPY_FILE ${DIRECTORY}/new.h5 ${DIRECTORY}/odd/dot/new.h5)
 set(ENV{ODD_RANK} 0)
 set(ENV{ODD_ARGUMENTS} ${DIRECTORY}/odd)

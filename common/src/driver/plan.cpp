@@ -1,6 +1,7 @@
 #include "plan.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -372,6 +373,13 @@ std::vector<ranks::Fact> facts_of(Plan const& plan, ranks::Ranks const& ranks) {
   }
   std::vector<std::string> const all = ranks.all_gather(files);
   bool const same_files = std::ranges::count(all, all.front()) == ranks.count();
+  // The same file may refer to other files, which HDF5 looks for in these folders. On another machine they may have
+  // other names.
+  bool const has_file = std::ranges::any_of(plan.cases, [](PlannedCase const& one) { return !one.path.empty(); });
+  for (char const* const variable : {"HDF5_VDS_PREFIX", "HDF5_EXT_PREFIX", "HDF5_EXTFILE_PREFIX"}) {
+    char const* const value = std::getenv(variable);
+    if (same_files && has_file && value != nullptr) facts.push_back({variable, value});
+  }
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
     PlannedCase const& planned = plan.cases[i];
     auto const add = [&](std::string const& what, std::string const& value) {
