@@ -1,5 +1,7 @@
 #pragma once
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -61,7 +63,7 @@ struct PreparedCase {
 /// Prepares the cases of a plan. Must be destroyed before the Runtime.
 class Cases {
  public:
-  explicit Cases(RunState& run) : run_(run) {}
+  explicit Cases(RunState& run) : run_(run) { keep_freed_memory(); }
 
   /// Throws UserError if the memory for one of the cases is not free. Announces a large case on stderr.
   void check_memory() {
@@ -140,6 +142,15 @@ class Cases {
   };
   static constexpr double long_reference = 10;  // seconds
   static constexpr double much = 0x1p32;        // bytes
+
+  // Parts of a reference allocate and free some MiB each. By default glibc may return them to the system after each
+  // part, and page faults take as long as the parts.
+  static void keep_freed_memory() {
+#ifdef M_MMAP_THRESHOLD
+    (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
+  }
 
   // Returns the bytes of host memory that a case needs.
   [[nodiscard]] double checked_memory(PlannedCase const& planned) const {

@@ -55,9 +55,11 @@ struct Error {
   double bound;
 };
 
-/// Compares one element; see the header for the rules.
+/// Compares one element; see the header for the rules. Inline, because a call would write the sums of the loop around
+/// it to memory for each element.
 template <class T>
-Error error_of(double expected, double scale, double offset, double actual, Tolerance const& tolerance) {
+[[gnu::always_inline]] inline Error error_of(double expected, double scale, double offset, double actual,
+                                             Tolerance const& tolerance) {
   if constexpr (std::is_integral_v<T>) {
     // An int32 is exact in a double, and so is a count of elements in memory. From 2^53 on a double lacks the last bits
     // of an integer: such a field must be ExpectedField::moved.
