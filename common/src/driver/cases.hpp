@@ -1,7 +1,5 @@
 #pragma once
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -17,6 +15,10 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/core/host_threads.hpp>
@@ -147,7 +149,7 @@ class Cases {
   // Parts of a reference allocate and free some MiB each. By default glibc may return them to the system after each
   // part, and page faults take as long as the parts.
   static void keep_freed_memory() {
-#ifdef M_MMAP_THRESHOLD
+#if defined(__GLIBC__)
     (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
     (void)mallopt(M_TRIM_THRESHOLD, 64 << 20);
 #endif

@@ -573,6 +573,8 @@ struct SortSegmentsKernels {
       }
       thread::bitonic_sort_groups<N, Lanes, Item>(lanes, item, group,
                                                   [](Item const& x, Item const& y) { return Kind::before(x, y); });
+      // Lanes write where others have read. The exchanges of the sort order this on today's GPUs, but promise nothing.
+      lanes.sync();
       TESSERA_UNROLL
       for (int k = 0; k < N; ++k) {
         lanes.each(
