@@ -62,6 +62,9 @@ if(Kokkos_ENABLE_CUDA)
   tessera_plant_in_python(cuda_graph runtime.cpp
     "require_no_capture(stream);\n  require_no_capture(other);" ""
     test_cuda.Streams.test_a_graph_of_another_stream_is_not_ended)
+  tessera_plant_in_python(cuda_export arguments.cpp
+    "require_no_capture(own);  // first: the library" "// the library"
+    test_cuda.Streams.test_dlpack_on_a_stream_that_captures)
   tessera_plant_in_python(cuda_repeated module.cpp
     "own.back().mark = nullptr;" ""
     test_cuda.Streams.test_arguments_of_repeated_calls_live_as_well)

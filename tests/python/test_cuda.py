@@ -6,6 +6,7 @@ Skipped with a reason if there is no GPU. tests/python/README.md names what has 
 import ctypes
 import gc
 import os
+import subprocess
 import sys
 import threading
 import unittest
@@ -456,6 +457,45 @@ class Streams(unittest.TestCase):
             self.assertEqual(found, 2 * ["ValueError: stream captures a graph"])
             graph.replay()
             self.assertTrue((self.y == -1).all())
+
+    def test_dlpack_on_a_stream_that_captures(self):
+        # The library would let the stream of the call wait for its own.
+        class Exported:
+            def __init__(self, x):
+                self.x = x
+
+            def __dlpack_device__(self):
+                return self.x.__dlpack_device__()
+
+            def __dlpack__(self, **more):
+                return self.x.__dlpack__(**more)
+
+        other, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        with torch.cuda.stream(self.stream):
+            graph.capture_begin()
+            try:
+                self.y.fill_(-1)
+                with torch.cuda.stream(other):
+                    with self.assertRaisesRegex(ValueError, "stream captures a graph"):
+                        tessera.cumulative_sum(Exported(self.x), out=self.y, stream=self.stream)
+            finally:
+                graph.capture_end()
+            graph.replay()
+            self.assertTrue((self.y == -1).all())
+
+    @unittest.skipUnless(cupy, "no CuPy")
+    def test_no_stream_of_the_runtime(self):
+        code = (
+            "import torch, tessera\n"
+            "from cupy.cuda import runtime\n"
+            "x = torch.ones(8, device='cuda')\n"
+            "stream = runtime.streamCreate()\n"
+            "runtime.streamDestroy(stream)\n"
+            "try:\n    tessera.sum(x, stream=stream)\n"
+            "except ValueError as error:\n    print(error)\n"
+        )
+        found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+        self.assertRegex(found.stdout, r"^stream is \d+ \(the GPU's runtime knows no such stream\); give one that exists")
 
     def test_new_results_are_held_only_on_other_streams(self):
         # PyTorch gives memory of its current stream only to later work of that stream.

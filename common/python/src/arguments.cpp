@@ -358,6 +358,7 @@ void require_contiguous(Array const& array, Stride const& stride) {
   int const type = nb::cast<int>(nb::object(object.attr("__dlpack_device__")())[0]);
   if (!is_gpu(type)) return nb::none();
   std::uintptr_t const own = stream.value_or(default_stream());
+  require_no_capture(own);  // first: the library lets this stream wait, which ends a capture
   nb::int_ const number(own == 0 ? default_stream() : own);  // CUDA's default stream is 1 here
   nb::object const method = object.attr("__dlpack__");
 #if NB_VERSION_MAJOR > 2 || NB_VERSION_MINOR >= 10  // others read no versions, in which read-only arrays say so

@@ -32,6 +32,7 @@ constexpr auto& wait_for_stream = cudaStreamSynchronize;
 constexpr auto& wait_for_device = cudaDeviceSynchronize;
 using CaptureStatus = cudaStreamCaptureStatus;
 constexpr auto no_capture = cudaStreamCaptureStatusNone;
+constexpr auto captured_by_another = cudaErrorStreamCaptureImplicit;  // the default stream, while another one captures
 constexpr auto& is_capturing = cudaStreamIsCapturing;
 [[nodiscard]] inline auto create_event(Event* event) { return cudaEventCreateWithFlags(event, untimed); }
 [[nodiscard]] inline auto let_wait(Stream stream, Event event) { return cudaStreamWaitEvent(stream, event, 0); }
@@ -54,6 +55,7 @@ constexpr auto& wait_for_stream = hipStreamSynchronize;
 constexpr auto& wait_for_device = hipDeviceSynchronize;
 using CaptureStatus = hipStreamCaptureStatus;
 constexpr auto no_capture = hipStreamCaptureStatusNone;
+constexpr auto captured_by_another = hipErrorStreamCaptureImplicit;
 constexpr auto& is_capturing = hipStreamIsCapturing;
 [[nodiscard]] inline auto create_event(Event* event) { return hipEventCreateWithFlags(event, untimed); }
 [[nodiscard]] inline auto let_wait(Stream stream, Event event) { return hipStreamWaitEvent(stream, event, 0); }
@@ -163,9 +165,13 @@ Mark mark_of(Array const& array) { return mark_on(array.stream.value().address, 
 void require_no_capture(std::uintptr_t address) {
   auto const stream = reinterpret_cast<gpu::Stream>(address);
   gpu::CaptureStatus status = gpu::no_capture;
-  bool const is_known = gpu::is_capturing(stream, &status) == gpu::ok;
-  if (!is_known) (void)gpu::clear_error();  // of the default stream, while another one captures
-  if (is_known && status == gpu::no_capture) return;
+  auto const answer = gpu::is_capturing(stream, &status);
+  if (answer == gpu::ok && status == gpu::no_capture) return;
+  if (answer != gpu::ok) (void)gpu::clear_error();
+  if (answer != gpu::ok && answer != gpu::captured_by_another) {
+    throw std::invalid_argument("stream is " + std::to_string(address) +
+                                " (the GPU's runtime knows no such stream); give one that exists");
+  }
   throw std::invalid_argument(
       "stream captures a graph (a call asks for events and may allocate, which a graph cannot hold); call it outside "
       "of the capture");
