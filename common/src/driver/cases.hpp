@@ -49,8 +49,8 @@ struct PreparedCase {
   std::string fault;
   bool is_mistake = false;  // the fault is the user's
 
-  /// Reports a row of a case with a fault as failed; a row that would skip the case has not failed. If all `rows` of the
-  /// case would skip it, they fail: nothing else would report the fault. Must be called by all ranks.
+  /// Reports a row of a case with a fault as failed; a row that would skip the case has not failed. If all `rows` of
+  /// the case would skip it, they fail: nothing else would report the fault. Must be called by all ranks.
   void blame(ranks::Ranks const& ranks, std::vector<Row const*> const& rows, Row const& row,
              RowReport& report) const {
     report.reason = fault;
