@@ -89,7 +89,7 @@ tessera_add_gpu_test(inputs COMMAND tessera run all --inputs ${PROJECT_SOURCE_DI
 set_tests_properties(gpu_inputs PROPERTIES FIXTURES_REQUIRED gpu_machine)
 
 # On sizes that fill no tile: accesses out of bounds, races in scratch memory, barriers that some threads leave out, and
-# reads of global memory that nothing has written. The last two have not yet run on a GPU.
+# reads of global memory that nothing has written.
 find_program(TESSERA_COMPUTE_SANITIZER compute-sanitizer
   HINTS ${CUDAToolkit_BIN_DIR} ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
 if(Kokkos_ENABLE_CUDA AND TESSERA_COMPUTE_SANITIZER)
@@ -100,8 +100,8 @@ if(Kokkos_ENABLE_CUDA AND TESSERA_COMPUTE_SANITIZER)
         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/sanitize.sh ${TESSERA_COMPUTE_SANITIZER} ${tool} $<TARGET_FILE:${app}>
                 --size 5003 ${quickly}
         TIMEOUT 1200)
-      # One at a time: the sanitizer needs memory of its own, and one has crashed among many. The chain is long, so it
-      # begins early.
+      # One at a time: the sanitizer needs memory of its own, and one has crashed among many. The chain takes
+      # some 8 minutes, so it begins early.
       set_tests_properties(gpu_${tool}_${app} PROPERTIES FIXTURES_REQUIRED gpu_machine RESOURCE_LOCK gpu_sanitizer
         COST 200)
     endforeach()
