@@ -101,7 +101,7 @@ if(Kokkos_ENABLE_CUDA AND TESSERA_COMPUTE_SANITIZER)
                 --size 5003 ${quickly}
         TIMEOUT 1200)
       # One at a time: the sanitizer needs memory of its own, and one has crashed among many. The chain takes
-      # some 8 minutes, so it begins early.
+      # some 10 minutes, so it begins early.
       set_tests_properties(gpu_${tool}_${app} PROPERTIES FIXTURES_REQUIRED gpu_machine RESOURCE_LOCK gpu_sanitizer
         COST 200)
     endforeach()
