@@ -197,6 +197,65 @@ class AnyArray(unittest.TestCase):
         self.check(function, [weight, indices], fits, expected, known=indices.dtype == "int32", indices=indices)
 
     @anything
+    @given(arrays(2), arrays(1, 4 * ["int32", "int64"] + ["int16", "uint32", "float32"]))
+    def test_take(self, x, indices):
+        with numpy.errstate(invalid="ignore"):  # indices of floats, which are refused, may be NaN
+            indices[...] = indices.astype("int64") % max(1, len(x) if x.ndim else 1) if x.size else 0
+        fits = x.ndim > 0 and indices.ndim == 1 and (x.shape[0] > 0 or indices.size == 0)
+        known = indices.dtype in ("int32", "int64")
+
+        def function(x, indices):
+            try:
+                return tessera.take(x, indices, axis=0)
+            except IndexError as error:  # no row at all
+                raise ValueError(str(error)) from error
+
+        def expected(x, indices):
+            return x[indices]
+
+        self.check(function, [x, indices], fits, expected, known=known, indices=indices)
+
+    @anything
+    @given(arrays(2), st.integers(0, 20))
+    def test_topk(self, x, k):
+        def order(x):
+            # NaN above all numbers; of equal elements the first.
+            places = numpy.argsort(numpy.flip(x, -1), axis=-1, kind="stable")
+            return x.shape[-1] - 1 - numpy.flip(places, -1)[..., :k]
+
+        fits = x.ndim > 0 and k <= x.shape[-1]
+        self.check(lambda x: tessera.topk(x, k).indices, [x], fits, order)
+        self.check(lambda x: tessera.topk(x, k).values, [x], fits, lambda x: numpy.take_along_axis(x, order(x), -1))
+
+    @anything
+    @given(arrays(2))
+    def test_unique_counts(self, x):
+        def expected(x):
+            return numpy.unique(x, return_counts=True, equal_nan=False)
+
+        self.check(lambda x: tessera.unique_counts(x).values, [x], True, lambda x: expected(x)[0])
+        self.check(lambda x: tessera.unique_counts(x).counts, [x], True, lambda x: expected(x)[1])
+
+    @anything
+    @given(two_matrices())
+    def test_linear(self, pair):
+        x, weight = pair[0], pair[1].T
+        self.check(tessera.linear, [x, weight], True, lambda x, weight: dot(x, weight.T))
+
+    @anything
+    @given(two_matrices())
+    def test_conv2d(self, pair):
+        def expected(x, weight):
+            out = numpy.zeros_like(x)
+            for i in range(min(x.shape[0], weight.shape[0])):
+                for j in range(min(x.shape[1], weight.shape[1])):
+                    out[: x.shape[0] - i, : x.shape[1] - j] += x[i:, j:] * weight[i, j]
+            return out
+
+        x, weight = pair
+        self.check(tessera.conv2d, [x, weight[:9, :9].copy()], True, expected)
+
+    @anything
     @given(two_vectors(alike=False))
     def test_conv1d(self, pair):
         def expected(x, weight):
