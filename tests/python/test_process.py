@@ -71,9 +71,10 @@ class Threads(unittest.TestCase):
 
 class Life(unittest.TestCase):
     def test_import_is_quick(self):
+        # Elapsed, as users wait: 0.03 s. The shortest of five, because the machine may be busy.
         seconds = min(
-            float(script("import time; s = time.process_time(); import tessera; print(time.process_time() - s)"))
-            for _ in range(3)
+            float(script("import time; s = time.perf_counter(); import tessera; print(time.perf_counter() - s)"))
+            for _ in range(5)
         )
         self.assertLess(seconds, 0.3)
 
