@@ -51,14 +51,14 @@ struct PreparedCase {
 
   /// Reports a row of a case with a fault as failed; a row that would skip the case has not failed. If all `rows` of
   /// the case would skip it, they fail: nothing else would report the fault. Must be called by all ranks.
-  void blame(ranks::Ranks const& ranks, std::vector<Row const*> const& rows, Row const& row, RowReport& report) const {
-    report.reason = fault;
+  void blame(ranks::Ranks const& ranks, std::vector<Row const*> const& rows, Row const& row, RowReport& of_row) const {
+    of_row.reason = fault;
     if (ranks.any(!problem_case)) return;
     std::string const why = reason_to_skip(row, *problem_case);
     auto const skips = [&](Row const* one) { return !reason_to_skip(*one, *problem_case).empty(); };
     if (why.empty() || std::ranges::all_of(rows, skips)) return;
-    report.status = Status::skipped;
-    report.reason = why;
+    of_row.status = Status::skipped;
+    of_row.reason = why;
   }
 };
 
