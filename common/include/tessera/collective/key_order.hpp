@@ -85,8 +85,8 @@ class KeyOrder {
     }
   }
 
-  /// Returns the key of a word, if all bits count. Its bits are those of the key whose word it is, unless that is a NaN
-  /// or -0 (has_own_word).
+  /// Returns the key that has this word; all bits of keys must count. Several NaNs have one word, and so have 0 and -0:
+  /// of these one is returned (see has_own_word).
   [[nodiscard]] KOKKOS_INLINE_FUNCTION T key_of(Word word) const {
     constexpr Word highest = Word(1) << (key_bits<T> - 1);
     if constexpr (is_float) {
