@@ -333,6 +333,22 @@ TEST(SortSegments, OtherInputOfLongArrays) {
   EXPECT_EQ(offsets[1], first_end);
 }
 
+// Kernels read keys and offsets by the other offsets: they end with n.
+TEST(SortSegments, OtherInputOfShortArrays) {
+  App const sorts = app();
+  auto const at = sorts.generate(sorts.rows.front().dtype, 1000, 42, testing::with_defaults(sorts, {}));
+  auto& untyped = dynamic_cast<tessera::detail::UntypedCase&>(*at);
+  HostField const field = untyped.input().at(2);
+  auto const* const offsets = static_cast<std::int64_t const*>(field.data.get());
+  std::vector<std::int64_t> const before(offsets, offsets + field.shape.front());
+  auto const others = untyped.other_input(space_name<Kokkos::DefaultHostExecutionSpace>());
+  std::vector<std::int64_t> const now(offsets, offsets + field.shape.front());
+  EXPECT_NE(now, before);
+  EXPECT_TRUE(std::ranges::is_sorted(now));
+  EXPECT_EQ(now.front(), 0);
+  EXPECT_EQ(now.back(), 1000);
+}
+
 // Offsets that are none: one message, before anything is read from them.
 TEST(SortSegments, WrongOffsetsAreRefused) {
   auto const message = [](std::vector<double> const& offsets) {
