@@ -166,7 +166,7 @@ void plan_files(App const& app, Options const& options, std::vector<std::string>
 
 // Returns the dtype of the file if this build has no rows in it. A build with only float can then run the float cases
 // of a directory, and reports what it leaves out. The fields of that dtype are not in the build: at least one has the
-// dtype itself, and the others are int32 or int64 (indices, offsets, values of a sort).
+// dtype itself, and the others are int32 or int64 (indices, offsets, values of a sort), or floats beside keys.
 std::optional<DType> missing_dtype(App const& app, CaseFile const& file) {
   auto const holds = [&](FieldSpec field, DType dtype) {
     field.dtype = dtype;
@@ -183,8 +183,10 @@ std::optional<DType> missing_dtype(App const& app, CaseFile const& file) {
     if (std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; })) continue;
     if (file.stated_dtype(app).value_or(dtype) != dtype) continue;
     auto const has_it = [&](FieldSpec const& field) { return holds(field, dtype); };
+    bool const is_integer = dtype == DType::int32 || is_more_integer(dtype);
     auto const may_be = [&](FieldSpec const& field) {
-      return has_it(field) || holds(field, DType::int32) || holds(field, DType::int64);
+      return has_it(field) || holds(field, DType::int32) || holds(field, DType::int64) ||
+             (is_integer && (holds(field, DType::float32) || holds(field, DType::float64)));
     };
     if (std::ranges::all_of(fields, may_be) && (fields.empty() || std::ranges::any_of(fields, has_it))) return dtype;
   }
