@@ -479,7 +479,7 @@ class Streams(unittest.TestCase):
                 try:
                     with torch.cuda.stream(other):
                         tessera.cumulative_sum(Exported(self.x), out=self.y, stream=self.stream)
-                except (RuntimeError, ValueError) as error:
+                except (RuntimeError, TypeError, ValueError) as error:
                     found.append(type(error).__name__ + ": " + str(error).partition(" (")[0])
                 graph.capture_end()
             except RuntimeError as error:  # of PyTorch, if the capture was ended
