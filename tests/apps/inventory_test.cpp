@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "../../common/src/driver/plan.hpp"
 #include "all_apps.hpp"
 #include "harness.hpp"
 
@@ -213,6 +214,35 @@ TEST(Inventory, RealParametersMustFitTheirDtype) {
           }
         }
       }
+    }
+  }
+}
+
+// A build with one dtype, as ./run demo makes it: it runs the files of its dtype and leaves out all others.
+TEST(Inventory, ABuildOfOneDtypePlansAllInputs) {
+  std::filesystem::path const inputs = std::filesystem::path(TESSERA_SOURCE_DIR) / "inputs";
+  for (App const& app : all_apps()) {
+    for (DType const built : {DType::float32, DType::float64, DType::int32, DType::float16, DType::bfloat16}) {
+      auto const is_built = [&](DType dtype) {
+        return dtype == built || (built == DType::int32 && is_more_integer(dtype));
+      };
+      App build = app;
+      std::erase_if(build.rows, [&](Row const& row) { return !is_built(row.dtype); });
+      if (build.rows.empty()) continue;
+      Command const command{.program = std::string(app.info.name), .apps = {&build}};
+      Plan plan;
+      ASSERT_NO_THROW(plan = make_plan(command, parse_options(command, {"--inputs", inputs.string()})))
+          << name_of(built);
+      std::set<std::string> files;
+      for (PlannedCase const& planned : plan.cases) {
+        EXPECT_TRUE(is_built(planned.dtype)) << planned.path;
+        files.insert(planned.path);
+      }
+      for (LeftOut const& file : plan.left_out) {
+        EXPECT_EQ(file.why.find(concat("it holds ", name_of(built), ",")), std::string::npos) << file.what;
+        EXPECT_TRUE(files.insert(file.what).second) << file.what;
+      }
+      EXPECT_EQ(files.size(), case_files(inputs.string(), std::string(app.info.name)).size()) << app.info.name;
     }
   }
 }
