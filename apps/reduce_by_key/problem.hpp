@@ -135,6 +135,14 @@ template <class T>
 using ValueOf = std::conditional_t<std::is_floating_point_v<T> || std::is_same_v<T, std::int32_t>, T,
                                    std::conditional_t<sizeof(T) == 8, double, float>>;
 
+/// Returns the mode. Throws Skip if a run of n elements may have a length that the output cannot hold.
+[[nodiscard]] inline Mode with_lengths(Mode mode, std::size_t n) {
+  if (mode == Mode::lengths && n > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+    throw Skip(std::to_string(n) + " elements (lengths are 32-bit integers: at most 2^31 - 1)");
+  }
+  return mode;
+}
+
 struct ReduceByKey {
   static constexpr AppInfo info{.name = "reduce_by_key",
                                 .summary = "one fold, length or key per run of equal neighbouring keys",

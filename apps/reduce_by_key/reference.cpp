@@ -159,7 +159,7 @@ struct OwnRuns {
     sums.terms = static_cast<double>(all.longest);
     ExpectedField of_count{.name = "count", .shape = {}, .value = {static_cast<double>(runs)}, .scale = {}};
     return list_of(verify::moved("unique_keys", padded(unique, n), n), std::move(sums),
-                   padded_moved<std::int32_t>("lengths", lengths, parameters.mode == Mode::lengths ? n : 0),
+                   padded_moved<double>("lengths", lengths, parameters.mode == Mode::lengths ? n : 0),
                    std::move(of_count));
   }
 };

@@ -206,5 +206,12 @@ TEST(ReduceByKey, WrongMeansAreRefused) {
   EXPECT_NO_THROW(Parameters{.mean = 256}.check());
 }
 
+TEST(ReduceByKey, LengthsThatTheOutputCannotHoldAreSkipped) {
+  constexpr std::size_t most = 2147483647;
+  EXPECT_THROW((void)with_lengths(Mode::lengths, most + 1), Skip);
+  EXPECT_EQ(with_lengths(Mode::lengths, most), Mode::lengths);
+  EXPECT_EQ(with_lengths(Mode::reduce, most + 1), Mode::reduce);
+}
+
 }  // namespace
 }  // namespace tessera::reduce_by_key

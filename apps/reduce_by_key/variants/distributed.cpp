@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,7 +48,7 @@ struct Distributed {
    public:
     Plan(Exec const& exec, InputOn<ReduceByKey, Exec, T> const& input, ranks::Part const& part)
         : ranks_(part.ranks),
-          mode_(checked(input.parameters.mode, part)),
+          mode_(with_lengths(input.parameters.mode, part.input[0][0])),  // a run may lie on all ranks
           op_{input.parameters.op},
           own_(part.ranks.block(part.input[0][0])),
           pass_(exec, input),
@@ -124,15 +123,6 @@ struct Distributed {
 
     [[nodiscard]] bool alone() const { return ranks_.count() == 1; }
     [[nodiscard]] std::size_t room(bool is_used) const { return is_used && !alone() ? own_.size() : 0; }
-
-    // A run of lengths may have all elements of all ranks.
-    [[nodiscard]] static Mode checked(Mode mode, ranks::Part const& part) {
-      std::size_t const n = part.input[0][0];
-      if (mode == Mode::lengths && n > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
-        throw Skip(std::to_string(n) + " elements (lengths are 32-bit integers: at most 2^31 - 1)");
-      }
-      return mode;
-    }
 
     // Joins the runs that cross ranks, and sends all to their places.
     template <class R, class Op>

@@ -26,7 +26,7 @@ struct TwoPass {
     Kokkos::View<std::int64_t*, typename Exec::memory_space> begins;  // of each run, then n
 
     Plan(Exec const& exec, InputOn<ReduceByKey, Exec, T> const& input)
-        : mode(input.parameters.mode),
+        : mode(with_lengths(input.parameters.mode, input.keys.extent(0))),
           threads(kernels::team_size(exec, input.parameters.team)),
           begins(unset("tessera::reduce_by_key::two_pass::begins"), input.keys.extent(0) + 1) {}
 

@@ -18,7 +18,8 @@ struct Walk {
   struct Plan {
     Mode mode;
 
-    Plan(Exec const&, InputOn<ReduceByKey, Exec, T> const& input) : mode(input.parameters.mode) {}
+    Plan(Exec const&, InputOn<ReduceByKey, Exec, T> const& input)
+        : mode(with_lengths(input.parameters.mode, input.keys.extent(0))) {}
 
     void operator()(Exec const& exec, InputOn<ReduceByKey, Exec, T> const& input,
                     OutputOn<ReduceByKey, Exec, T> const& output) const {

@@ -180,10 +180,10 @@ void require_no_capture(std::uintptr_t address) {
 void order_behind(std::uintptr_t stream, std::uintptr_t other, int device) {
   auto const named = [](std::uintptr_t one) { return one == 0 ? gpu::default_stream : one; };
   if (named(stream) == named(other)) return;
+  CallersDevice callers;
+  callers.enter(device);  // whose default stream is meant
   require_no_capture(stream);
   require_no_capture(other);
-  CallersDevice callers;
-  callers.enter(device);
   Mark const mark = mark_on(other, device);
   require(gpu::let_wait(reinterpret_cast<gpu::Stream>(stream), static_cast<gpu::Event>(mark.get())) == gpu::ok,
           "the stream");

@@ -254,6 +254,7 @@ OtherValues::~OtherValues() {
 }
 
 void OtherValues::exchange() {
+  Kokkos::fence("tessera: before other values");  // a row that has thrown may have left launches behind
   Pieces const pieces{words_};
   in_space(space_, [&]<class Exec>() {
     Kokkos::parallel_for(

@@ -417,7 +417,6 @@ void UntypedRun::renew() {
       fence();
     } catch (Skip const&) {
       // A variant may refuse the other input, for example a long segment. What its Plan keeps is then not checked.
-      fence();  // what the Plan has launched reads the other input
       is_made = false;
     }
   }

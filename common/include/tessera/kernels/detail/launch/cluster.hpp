@@ -178,7 +178,7 @@ class ClusterLaunch<Kokkos::Cuda, Kernel, most_lanes, teams_together> {
       resident *= attribute(cudaDevAttrMultiProcessorCount, device);
     }
     if (error != cudaSuccess || resident < 1) {
-      (void)cudaGetLastError();  // otherwise the next kernel would report it
+      (void)cudaGetLastError();  // otherwise the next call that asks for an error would find it
       std::string const whose = shape.size > 1 ? "clusters of " + std::to_string(shape.size) + " teams" : "teams";
       throw Skip(whose + " of " + std::to_string(bytes) + " bytes of scratch (the device has no room for one)");
     }
