@@ -18,6 +18,7 @@
 #include "all_apps.hpp"
 #include "harness.hpp"
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
 #include <tessera/cli/sweeps.hpp>
 
