@@ -34,7 +34,7 @@ class BlockSums {
     return std::clamp(std::bit_floor(count >> 14), std::uint64_t{1} << 14, std::uint64_t{1} << 16);
   }
 
-  /// \param block points per block; 0: chosen by their number
+  /// \param block points per block; 0: chosen by their number, for one rank
   BlockSums(Exec const& exec, Parameters const& parameters, std::string label, std::uint64_t block = 0)
       : parameters_(parameters),
         threads_(kernels::team_size(exec, parameters.team)),

@@ -15,26 +15,52 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/unroll.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::monte_carlo {
 
+/// The replicates' sums in memory of the space: of one rank [32], or of all ranks [ranks, 32], which are added.
+struct StoredSums {
+  std::int64_t const* of_ranks;
+  int ranks = 1;
+
+  /// One pass per rank, so that its 32 loads are in flight at the same time.
+  KOKKOS_FUNCTION void add_to(std::int64_t (&sums)[replicates]) const {
+    for (int rank = 0; rank < ranks; ++rank) {
+      TESSERA_UNROLL
+      for (std::size_t r = 0; r < replicates; ++r) sums[r] += of_ranks[static_cast<std::size_t>(rank) * replicates + r];
+    }
+  }
+};
+
+/// The replicates' sums as an argument of the kernel: from memory of the host it would read each for a microsecond.
+struct GivenSums {
+  std::int64_t of[replicates];
+
+  KOKKOS_FUNCTION void add_to(std::int64_t (&sums)[replicates]) const {
+    for (std::size_t r = 0; r < replicates; ++r) sums[r] += of[r];
+  }
+};
+
 /// With c_r of n points and the mean m_r in replicate r: the estimate is the mean m over all points, and the standard
 /// error is sqrt(sum c_r / n (m_r - m)^2 / 31). In double, in one fixed order.
-template <class T, class Memory>
+template <class T, class Memory, class Sums>
 struct Finish {
-  Array<std::int64_t*, Memory> sums;
+  Array<std::int64_t*, Memory> out;
   Array<T, Memory> estimate;
   Array<T, Memory> standard_error;
   std::uint64_t n;
-  double unit;                          ///< the value of 1 in a sum
-  std::int64_t const* given = nullptr;  ///< sums from elsewhere
+  double unit;  ///< the value of 1 in a sum
+  Sums from;
 
   KOKKOS_FUNCTION void operator()(int) const {
+    std::int64_t sums[replicates] = {};
+    from.add_to(sums);
     std::int64_t total = 0;
     for (std::size_t r = 0; r < replicates; ++r) {
-      if (given != nullptr) sums(r) = given[r];
-      total += sums(r);
+      out(r) = sums[r];
+      total += sums[r];
     }
     double const points = static_cast<double>(n);
     double const mean = static_cast<double>(total) / points;  // NaN without points
@@ -42,7 +68,7 @@ struct Finish {
     for (std::size_t r = 0; r < replicates; ++r) {
       auto const own = static_cast<double>(n / replicates + (r < n % replicates ? 1 : 0));
       if (own == 0) continue;
-      double const off = static_cast<double>(sums(r)) / own - mean;
+      double const off = static_cast<double>(sums[r]) / own - mean;
       squares += own / points * off * off;
     }
     estimate() = static_cast<T>(mean * unit);
@@ -59,12 +85,17 @@ class EstimatePlan {
   explicit EstimatePlan(Parameters const& parameters, std::string label)
       : parameters_(parameters), label_(std::move(label)) {}
 
-  /// Enqueues estimate and standard error from output.sums, or from `given` [32], which also becomes output.sums.
-  void finish(Exec const& exec, OutputOn<MonteCarlo, Exec, T> const& output, std::int64_t const* given = nullptr) {
+  /// Enqueues estimate and standard error from output.sums.
+  void finish(Exec const& exec, OutputOn<MonteCarlo, Exec, T> const& output) {
+    finish(exec, output, StoredSums{output.sums.data()});
+  }
+  /// The same from other sums, which also become output.sums.
+  template <class Sums>
+  void finish(Exec const& exec, OutputOn<MonteCarlo, Exec, T> const& output, Sums const& sums) {
     double const of_one = parameters_.quantity == Quantity::call ? parameters_.spot : 1;
     Kokkos::parallel_for(label_ + "::finish", over<int>(exec, 1),
-                         Finish<T, Memory>{output.sums, output.estimate, output.standard_error, parameters_.count,
-                                           std::ldexp(of_one, -digits_of(parameters_)), given});
+                         Finish<T, Memory, Sums>{output.sums, output.estimate, output.standard_error, parameters_.count,
+                                                 std::ldexp(of_one, -digits_of(parameters_)), sums});
     last_ = output;
   }
 

@@ -369,5 +369,20 @@ TEST(MonteCarlo, MarketsOutOfRangeAreRefused) {
   EXPECT_NE(refused({{"rate", 1.0}, {"years", 25.0}}), "");
 }
 
+// As NCCL gives them to a GPU, one rank behind the other, and as the host adds them.
+TEST(MonteCarlo, SumsOfAllRanksAreAdded) {
+  constexpr std::size_t ranks = 3;
+  std::vector<std::int64_t> stored;
+  for (std::size_t i = 0; i < ranks * replicates; ++i) stored.push_back(static_cast<std::int64_t>(i * i));
+  std::int64_t sums[replicates] = {};
+  StoredSums{stored.data(), ranks}.add_to(sums);
+  GivenSums given{};
+  std::copy_n(stored.data(), replicates, given.of);
+  given.add_to(sums);
+  for (std::size_t r = 0; r < replicates; ++r) {
+    EXPECT_EQ(sums[r], 2 * stored[r] + stored[replicates + r] + stored[2 * replicates + r]);
+  }
+}
+
 }  // namespace
 }  // namespace tessera::monte_carlo

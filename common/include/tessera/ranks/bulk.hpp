@@ -54,19 +54,27 @@ class Bulk {
   /// on `exec` before the call is completed first. When the call returns, the messages have arrived, and sent memory
   /// may be overwritten.
   void operator()(Exec const& exec, std::vector<Message> const& sent, std::vector<Message> const& received) {
+    enqueue(exec, sent, received);
+    if (!enqueues()) return;
+    Timed const timed(ranks_, 0, 0);
+    exec.fence(received_);
+  }
+
+  /// The same for messages that only work on `exec` writes and reads: the call returns without waiting if enqueues().
+  void enqueue(Exec const& exec, std::vector<Message> const& sent, std::vector<Message> const& received) {
     if constexpr (is_gpu<Exec>) {
-      if (transport(true) == Transport::nccl &&
-          ranks_.count() > 1) {  // enqueued after the work on exec: no need to wait
+      if (enqueues()) {
         take(exec, sent, received);
         exchange_.enqueue_on_gpus(out_, in_, stream_of(exec));
-        Timed const timed(ranks_, 0, 0);
-        exec.fence(received_);
         return;
       }
     }
     begin(exec, sent, received);
     wait(exec);
   }
+
+  /// Returns whether messages are enqueued on `exec`, without the host (NCCL).
+  [[nodiscard]] bool enqueues() const { return transport(is_gpu<Exec>) == Transport::nccl && ranks_.count() > 1; }
 
   /// Begins the exchange after the work enqueued on `exec` so far. Work enqueued on `exec` afterwards runs
   /// concurrently. It must not write to sent memory, nor read received memory, before wait() returns.
