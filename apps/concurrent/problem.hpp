@@ -18,10 +18,13 @@ namespace tessera::concurrent {
 struct Parameters {
   std::int64_t chains = 4;
   std::int64_t kernels = 8;
+  std::int64_t blocks = 0;
 
   [[nodiscard]] static MemberSpecs<Parameters> specs() {
-    return {{&Parameters::chains, number_parameter("chains", "independent chains, 1 to 64", 1, 64)},
-            {&Parameters::kernels, number_parameter("kernels", "kernels per chain, 1 to 65536", 1, 65536)}};
+    return {
+        {&Parameters::chains, number_parameter("chains", "independent chains, 1 to 64", 1, 64)},
+        {&Parameters::kernels, number_parameter("kernels", "kernels per chain, 1 to 65536", 1, 65536)},
+        {&Parameters::blocks, tuning_parameter("blocks", "blocks*: blocks per chain; 0: chosen by the size", 0, 4096)}};
   }
 };
 
