@@ -47,15 +47,29 @@ class BlockMagnitudes {
   template <class LostBy>
   [[nodiscard]] double lost_by_underflow(LostBy const& lost_by) const {
     auto const lost = [&](double k, double a, double w) { return lost_by(static_cast<std::size_t>(k), a, w); };
-    double const hidden = 1.13 * d_ff_ * down_;  // by gelu and the last product
-    double const a = 1 + gamma2_ * (2 + std::sqrt(d_)) / std::sqrt(eps_) * d_ * up_ * hidden;  // and the layernorm
+    double const hidden = of_hidden();
+    double const a = of_a();
     double const mean = d_ * out_ * a;
     double const scores = 8 * scale_ * dim_ * projected_ * projected_ * mean;  // a weight moves by twice the score
     return lost(d_, ln_, projection_) * (mean + scores) + lost(d_, projected_, out_) * a + lost(d_, ln_, up_) * hidden +
            lost(d_ff_, hidden_, down_);
   }
 
+  /// Returns the largest magnitude of q, k and v.
+  [[nodiscard]] double projected() const { return projected_; }
+  /// Returns the error of y by underflow in an attention of so many keys on matrix units: terms of a weight lose 2^-125
+  /// of its value, and a product of terms 2^-126.
+  [[nodiscard]] double lost_by_attention(std::size_t keys) const {
+    return static_cast<double>(keys) * 0x1p-123 * std::max(1.0, projected_) * d_ * out_ * of_a();
+  }
+
  private:
+  // By how much errors grow until y: of the hidden units, by gelu and the last product; of a, also by the layernorm.
+  [[nodiscard]] double of_hidden() const { return 1.13 * d_ff_ * down_; }
+  [[nodiscard]] double of_a() const {
+    return 1 + gamma2_ * (2 + std::sqrt(d_)) / std::sqrt(eps_) * d_ * up_ * of_hidden();
+  }
+
   double d_, d_ff_, dim_, scale_, eps_;
   double projection_ = 0, out_ = 0, up_ = 0, down_ = 0, gamma2_ = 0, ln_ = 0, projected_ = 0, hidden_ = 0;
 };

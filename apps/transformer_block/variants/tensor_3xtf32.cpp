@@ -12,7 +12,7 @@ struct Tensor3xtf32 {
   static constexpr VariantInfo info{
       .name = "tensor_3xtf32",
       .level = Level::lane,
-      .summary = "layernorm, transposes and fused products on matrix units with float accuracy; attention without",
+      .summary = "layernorm, transposes and fused products on matrix units with float accuracy, and attention",
       .unit = Unit::tf32,
       .unit_products = 3};
   static constexpr char const* label = "tessera::transformer_block::tensor_3xtf32";

@@ -20,7 +20,7 @@ struct Warpgroup3xtf32 {
   static constexpr VariantInfo info{
       .name = "warpgroup_3xtf32",
       .level = Level::team,
-      .summary = "layernorm and fused products by warpgroups with float accuracy; attention without",
+      .summary = "layernorm and fused products by warpgroups with float accuracy; attention on matrix units",
       .unit = Unit::tf32,
       .unit_products = 3};
   static constexpr char const* label = "tessera::transformer_block::warpgroup_3xtf32";
