@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// roofline: the peaks of the machine, one per variant: the bandwidths of copy, triad and read, the peaks of
+/// roofline: the peaks of the machine, one per variant: the bandwidths of copy, triad, read and write, the peaks of
 /// multiply-adds and of matrix units, the time of a launch.
 
 #include <algorithm>
@@ -48,7 +48,7 @@ struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
 
   static constexpr std::array data = data_kinds;
 
-  /// copied [n], triad [n], sum [], chains [min(n, 2^19)], launched []. Each variant writes one of them.
+  /// copied [n], triad [n], sum [], chains [min(n, 2^19)], launched [], written [n]. Each variant writes one of them.
   template <class T, class Memory>
   struct Output {
     Array<T*, Memory> copied;
@@ -56,15 +56,18 @@ struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
     Array<T, Memory> sum;
     Array<T*, Memory> chains;
     Array<T, Memory> launched;
+    Array<T*, Memory> written;
 
-    static constexpr std::array<std::string_view, 5> names{"copied", "triad", "sum", "chains", "launched"};
-    static auto fields(auto& self) { return std::tie(self.copied, self.triad, self.sum, self.chains, self.launched); }
+    static constexpr std::array<std::string_view, 6> names{"copied", "triad", "sum", "chains", "launched", "written"};
+    static auto fields(auto& self) {
+      return std::tie(self.copied, self.triad, self.sum, self.chains, self.launched, self.written);
+    }
   };
 
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     needs_equal_lengths(input, "triad adds them element by element");
     std::size_t const chains = std::min<std::size_t>(count_of(input[0]), measure::most_chains);
-    return {input[0], input[0], {}, {chains}, {}};
+    return {input[0], input[0], {}, {chains}, {}, input[0]};
   }
 
   /// Throws UserError if the dtype cannot hold s.

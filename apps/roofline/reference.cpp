@@ -1,8 +1,8 @@
 /// \file
 /// The serial oracle of roofline: plain loops in double; the sum in twice double precision.
 ///
-/// Error bounds. copied, launched and chains are exact: a chain of multiply-adds by one counts its iterations, and
-/// 255 + iterations stays below 2^24. triad is a product and a sum, each rounded once or both at once: at most
+/// Error bounds. copied, written, launched and chains are exact: a chain of multiply-adds by one counts its iterations,
+/// and 255 + iterations stays below 2^24. triad is a product and a sum, each rounded once or both at once: at most
 /// ((1 + u)^2 - 1) * (|a| + |s b|); where s b is a number of the dtype, only the sum is rounded, and in one way (scale
 /// 0). Of half and bfloat16 s b is a number of float: the sum is rounded to float, in one way, and that to the dtype.
 /// sum is a tree of additions, see dot: ((1 + u)^k - 1) * sum |a|, k the variant's; exact in any order where
@@ -79,7 +79,12 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
     chains.value[i] = static_cast<double>(i % 256) + static_cast<double>(input.parameters.iterations);
   }
   ExpectedField launched{.name = "launched", .shape = shapes[4], .value = {1}, .scale = {}};
-  return list_of(copied.take(), std::move(triad.front()), sum.field("sum"), std::move(chains), std::move(launched));
+  MovedElements<T> written("written", shapes[5]);
+  for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) written.set(i, static_cast<T>(static_cast<float>(i % 256)));
+  });
+  return list_of(copied.take(), std::move(triad.front()), sum.field("sum"), std::move(chains), std::move(launched),
+                 written.take());
 }
 
 }  // namespace tessera::roofline

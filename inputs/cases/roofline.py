@@ -17,6 +17,7 @@ def roofline_case(name, description, a, b, s=0.5, iterations=100):
         "sum": stored(total, t),
         "chains": stored(np.arange(a.size) % 256 + iterations, t),
         "launched": stored(1, t),
+        "written": stored(np.arange(a.size) % 256, t),
     }
     return Case(name + SUFFIX[t], description, {"a": a, "b": b}, expected, {"s": float(s), "iterations": iterations})
 

@@ -94,6 +94,15 @@ TEST(BrokenRoofline, CopiesHalf) {
                       }),
       100, {}, "50");
 }
+TEST(BrokenRoofline, WritesHalf) {
+  testing::expect_caught<Roofline>(testing::writes("written",
+                                                   [](auto const& exec, auto const&, auto const& out) {
+                                                     auto const half =
+                                                         Kokkos::make_pair(std::size_t{0}, out.written.extent(0) / 2);
+                                                     measure::write(exec, Kokkos::subview(out.written, half));
+                                                   }),
+                                   100, {}, "50");
+}
 TEST(BrokenRoofline, ForgetsFactor) {
   // Adds b, not s * b.
   testing::expect_caught<Roofline>(

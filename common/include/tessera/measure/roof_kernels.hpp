@@ -7,6 +7,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -19,6 +20,7 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/unroll.hpp>
+#include <tessera/kernels/detail/launch/for_each_pack.hpp>
 #include <tessera/kernels/reduce.hpp>
 #include <tessera/kernels/transform.hpp>
 
@@ -50,6 +52,29 @@ template <ExecutionSpace Exec, class A, class B, class Out>
 void triad(Exec const& exec, A const& a, B const& b, Out const& out, typename Out::non_const_value_type s) {
   using T = typename Out::non_const_value_type;
   kernels::Transform<Exec, T, Triad<T>>({s}, "tessera::roofline::triad")(exec, a, b, out);
+}
+
+template <class T>
+struct WriteKernel {
+  T* out;
+
+  template <int N>
+  KOKKOS_FUNCTION void operator()(kernels::Width<N>, std::size_t begin) const {
+    collective::Pack<T, N> pack;
+    for (int e = 0; e < N; ++e) {
+      pack[e] = static_cast<T>(static_cast<collective::Accumulator<T>>((begin + static_cast<std::size_t>(e)) % 256));
+    }
+    collective::pack_at<N>(out + begin) = pack;
+  }
+};
+
+/// Enqueues out[i] = i mod 256: only writes.
+template <ExecutionSpace Exec, class Out>
+void write(Exec const& exec, Out const& out) {
+  using T = typename Out::non_const_value_type;
+  constexpr int pack = collective::pack_width<T>;
+  kernels::for_each_pack<pack>("tessera::roofline::write", exec, out.extent(0),
+                               collective::is_aligned_for_packs<pack>(out.data()), WriteKernel<T>{out.data()});
 }
 
 /// Reads n elements and writes their sum.
