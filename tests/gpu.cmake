@@ -160,6 +160,15 @@ foreach(app IN LISTS apps)
     set_tests_properties(gpu_full_${app} PROPERTIES FIXTURES_REQUIRED gpu_machine PROCESSORS 8 RESOURCE_LOCK gpu_memory)
   endif()
 endforeach()
+# The longest sequence and the widest rows of transformer_block.
+if(TARGET transformer_block)
+  tessera_add_gpu_test(long_transformer_block COMMAND transformer_block --batch 1 --tokens 16384 --d-model 256
+    --verify sample:20 ${quickly} TIMEOUT 1200)
+  tessera_add_gpu_test(wide_transformer_block COMMAND transformer_block --batch 1 --tokens 64 --d-model 4096 --heads 32
+    --verify sample:20 ${quickly} TIMEOUT 1200)
+  set_tests_properties(gpu_long_transformer_block gpu_wide_transformer_block PROPERTIES FIXTURES_REQUIRED gpu_machine
+    PROCESSORS 8 ENVIRONMENT_MODIFICATION OMP_NUM_THREADS=set:8)
+endif()
 foreach(app IN ITEMS map prefix_sum dot histogram partition pooling conv1d butterfly)
   if(TARGET ${app})
     tessera_add_gpu_test(beyond_${app} COMMAND ${app} --size 2147483653 ${quickly} TIMEOUT 1200)

@@ -146,9 +146,11 @@ inline void expect_right_on_ranks(App const& app, std::vector<ParameterMap> cons
   expect_traffic_of_model(app);
 }
 
-/// Tests a size that fills many tiles of each rank, and no whole number of them, once with default parameters.
-inline void expect_right_on_ranks_at_a_million(App const& app) {
-  EXPECT_EQ(outcome_of(app, (1 << 20) + 3, app.data.front(), {}, 1), "");
+/// Tests a size that fills many tiles of each rank, and no whole number of them, once with each of these parameters.
+inline void expect_right_on_ranks_at_a_million(App const& app, std::vector<ParameterMap> const& parameters = {{}}) {
+  for (ParameterMap const& given : parameters) {
+    EXPECT_EQ(outcome_of(app, (1 << 20) + 3, app.data.front(), given, 1), "");
+  }
 }
 
 }  // namespace tessera::testing

@@ -22,6 +22,7 @@ AppCases app_cases() {
   add(128, 1, 65, 1);  // a head of 128 columns
   add(6, 3, 130, 2);   // heads of two columns
   add(21, 7, 19, 1);   // rows that are no whole packs
+  add(33, 3, 963, 1);  // 2^20 + 131, and no extent is round: a generated block has 2^20
   cases.parameters.push_back({{"d-model", Int{32}}, {"heads", Int{2}}, {"tokens", Int{50}}, {"causal", false}});
   cases.parameters.push_back({{"d-model", Int{16}}, {"d-ff", Int{1}}, {"heads", Int{2}}});
   cases.parameters.push_back({{"d-model", Int{600}}, {"heads", Int{2}}, {"tokens", Int{3}}});  // heads above 256

@@ -1,5 +1,6 @@
 // The rows of monte_carlo on several ranks: each has its share of the blocks of points.
 
+#include <cstdint>
 #include <string>
 
 #include "../rows.hpp"
@@ -18,7 +19,14 @@ TEST(RowsOnRanks, MonteCarlo) {
       app(),
       {{}, {{"points", "sobol"s}}, {{"quantity", "call"s}, {"variates", "antithetic"s}, {"team", std::int64_t{1}}}});
 }
-TEST(RowsOnRanks, MonteCarloAtAMillion) { testing::expect_right_on_ranks_at_a_million(app()); }
+TEST(RowsOnRanks, MonteCarloAtAMillion) {
+  using namespace std::string_literals;
+  testing::expect_right_on_ranks_at_a_million(
+      app(), {{},
+              {{"quantity", "coin"s}, {"generator", "threefry"s}},
+              {{"quantity", "call"s}, {"points", "sobol"s}, {"variates", "control"s}, {"strike", 110.0}},
+              {{"points", "sobol"s}, {"variates", "antithetic"s}}});
+}
 
 }  // namespace
 }  // namespace tessera::monte_carlo

@@ -31,7 +31,13 @@ TEST(RowsOnRanks, TransformerBlock) {
                                          {{"d-model", Int{24}}, {"heads", Int{8}}, {"d-ff", Int{1}}},
                                          {{"d-model", Int{10}}, {"heads", Int{5}}, {"causal", false}}});
 }
-TEST(RowsOnRanks, TransformerBlockAtAMillion) { testing::expect_right_on_ranks_at_a_million(app()); }
+// Also where no extent is round: 2^20 + 131 is 963 tokens of 33 columns.
+TEST(RowsOnRanks, TransformerBlockAtAMillion) {
+  testing::expect_right_on_ranks_at_a_million(
+      app(), {{},
+              {{"causal", false}, {"batch", Int{3}}, {"heads", Int{4}}},
+              {{"tokens", Int{963}}, {"d-model", Int{33}}, {"heads", Int{3}}, {"d-ff", Int{100}}}});
+}
 
 // Sums over ranks with a mistake. Each rank computes the whole block, and gives its share of it to the sum.
 enum class Mistake {
