@@ -9,6 +9,7 @@
 #include <tessera/cli/nearest.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/table/runtime.hpp>
+#include <tessera/verify/sample.hpp>
 #include <tessera/verify/verify.hpp>
 
 namespace tessera::testing {
@@ -88,12 +89,25 @@ std::string skipped(Skip const& skip) {
   return "skipped: " + outcomes.why;
 }
 
-// The driver's verdict on field `f` of a result.
+// The driver's verdict on field `f` of a result. A field that is right as a whole must also be right in the sample that
+// --verify sample takes.
 Verdict judged(ExpectedField const& expected, std::vector<HostField> const& result, std::size_t f, Chain const& chain,
                std::vector<WrittenField> const& written, std::size_t count) {
   if (has_own_values(written, expected.name)) return verify_own_values(expected, result[f]);
-  if (expected.of_result) return verify(expected.of_result(result), result[f], chain, count);
-  return verify(expected, result[f], chain, count);
+  auto const verdict_on = [&](ExpectedField const& field, std::vector<HostField> const& values, std::size_t elements) {
+    return verify(field.of_result ? field.of_result(values) : field, values[f], chain, elements);
+  };
+  Verdict whole = verdict_on(expected, result, count);
+  if (!whole.passed || count != count_of(expected.shape)) return whole;
+  auto const choose = [](std::size_t elements) { return sample_of(elements, 20, 7); };
+  std::vector<HostField> gathered;
+  for (HostField const& field : result) gathered.push_back(gather(field, choose(field.count())));
+  Verdict const sample = verdict_on(gather(expected, choose(count)), gathered, count_of(choose(count)));
+  if (!sample.passed) {
+    whole.passed = false;
+    whole.message = sample.message + " [in a sample]";
+  }
+  return whole;
 }
 
 }  // namespace

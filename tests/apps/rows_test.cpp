@@ -651,7 +651,7 @@ TEST_P(Rows, RandomShapes) {
       ++drawn;
     }
   }
-  EXPECT_GE(drawn, 200);
+  EXPECT_GE(drawn, 150);  // parameters may not suit the only dtype of a build
 }
 
 // A race shows only sometimes: run one Plan many times, on sizes that fill no tile, with teams of one thread (as hosts

@@ -73,7 +73,13 @@ ExpectedField gather(ExpectedField const& field, std::vector<Stretch> const& str
   bool const is_whole = count_of(stretches) == count_of(field.shape);
   if (is_whole) {
     result.statistic = field.statistic;
-    result.of_result = field.of_result;
+    if (field.of_result) {  // a sample has one extent, the whole may have none
+      result.of_result = [of_result = field.of_result, shape = result.shape](std::vector<HostField> const& fields) {
+        ExpectedField expected = of_result(fields);
+        expected.shape = shape;
+        return expected;
+      };
+    }
   }
   if (field.narrow != nullptr) {
     for (float const value : gathered(field.narrow.get(), stretches)) result.value.push_back(value);
