@@ -51,7 +51,7 @@ CASES = {
     # Keys of 32 and 64 bits, without and with values of 32 bits. Only variants that a user would choose.
     **{
         f"sort-{keys}{'-values' if values == 'index' else ''}": (
-            ["sort"], ORDERED, ["--variant", "radix,onesweep,{order}", "--dtype", keys, "--values", values], False)
+            ["sort"], ORDERED, ["--variant", "radix,onesweep,{order}{cub_64}", "--dtype", keys, "--values", values], False)
         for keys in ("uint32", "uint64") for values in ("none", "index")
     },
     **{
@@ -137,8 +137,8 @@ def command_of(name, options, has, report):
         extra = [*extra, "--samples", "1", "--min-time", "0", "--warmup", "0"]
         extra = ["16" if option in ("1024", "4096", "16384", "65536") else option for option in extra]
     blas, order = ("cublas", "cub") if options.space == "cuda" else ("cblas", "std")
-    cub = ",cub" if options.space == "cuda" else ""
-    extra = [option.format(blas=blas, order=order, cub=cub) for option in extra]
+    cub, cub_64 = (",cub", ",cub_64") if options.space == "cuda" else ("", "")
+    extra = [option.format(blas=blas, order=order, cub=cub, cub_64=cub_64) for option in extra]
     return [options.program, "run", ",".join(chosen), "--size", sizes, *extra,
             "--space", options.space, "--json", report]  # fmt: skip
 

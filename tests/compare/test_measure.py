@@ -111,6 +111,7 @@ class Measure(unittest.TestCase):
         for library in ("cub", "cublas"):
             for source in os.listdir(os.path.join(HERE, library)):
                 sources[source.removesuffix(".cpp")].add(library)
+        sources["sort"].add("cub_64")
         for name, (apps, _, _, _) in measure.CASES.items():
             options = argparse.Namespace(program="tessera_peers", quick=False, space="cuda")
             command = measure.command_of(name, options, {*apps, *measure.SHORT.split(",")}, "report.json")
@@ -120,7 +121,7 @@ class Measure(unittest.TestCase):
                         self.assertIn(variant, sources[app], name)
 
     def test_orders_are_compared_with_the_library_of_the_space(self):
-        for space, library in (("cuda", "cub"), ("openmp", "std")):
+        for space, library in (("cuda", "cub,cub_64"), ("openmp", "std")):
             options = argparse.Namespace(program="tessera_peers", quick=False, space=space)
             command = measure.command_of("sort-uint64-values", options, {"sort"}, "report.json")
             self.assertIn(f"radix,onesweep,{library}", command)

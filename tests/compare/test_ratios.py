@@ -112,6 +112,17 @@ class Ratios(unittest.TestCase):
         self.assertTrue(own.endswith("| 0.50 |"), own)
         self.assertTrue(restored.endswith("|  |"), restored)
 
+    def test_the_faster_of_two_ways_to_call_a_library_counts(self):
+        for seconds, name, ratio in ((4e-3, "cub", "1.50"), (2e-3, "cub_64", "1.00"), (3e-3, "cub", "1.50")):
+            rows = [
+                {"app": "sort", "variant": "onesweep", "seconds": 2e-3},
+                {"app": "sort", "variant": "cub", "level": "library", "seconds": 3e-3},
+                {"app": "sort", "variant": "cub_64", "level": "library", "seconds": seconds},
+            ]
+            (line,) = table_of(report(rows))
+            self.assertIn(f"| {name} |", line)
+            self.assertTrue(line.endswith(f"| {ratio} |"), line)
+
     def test_rows_that_did_not_pass_do_not_count(self):
         rows = OURS[:1] + [{**OURS[1], "status": "failed"}, OURS[2]]
         self.assertIn("`range`", table_of(report(rows))[0])
