@@ -74,7 +74,7 @@ class WorstSegmentOrders {
       std::fill(spare.begin(), spare.end(), Key(-1));
       Key* const sorted = sorted_.last(n_);
       Value* const moved = moved_.last(n_);
-      int most_passes = 0;
+      std::uint32_t progress[3] = {0, 0, 0};
       Kernels kernels{collective::KeyOrder<Key>(false),
                       keys_.data(),
                       values_.data(),
@@ -82,17 +82,18 @@ class WorstSegmentOrders {
                       {sorted, moved},
                       {spare.data(), spare_values.data()},
                       borders.data(),
-                      &most_passes,
+                      progress,
                       static_cast<std::int64_t>(n_),
                       static_cast<std::int64_t>(offsets_.size()) - 1,
                       static_cast<int>(tiles),
-                      0};
+                      static_cast<int>((tiles + 1) / 2)};
       for (std::size_t t = 0; t <= tiles; ++t) kernels(typename Kernels::BordersTag{}, t);
       run(order, tiles, [&](LeagueMember const& team) { kernels(typename Kernels::TilesTag{}, team); });
-      for (; (std::size_t{1} << kernels.pass) < tiles; ++kernels.pass) {
-        run(order, (tiles + 1) / 2, [&](LeagueMember const& team) { kernels(typename Kernels::MergeTag{}, team); });
-      }
-      EXPECT_EQ(most_passes, passes()) << about;
+      std::size_t enqueued = 0;
+      while ((std::size_t{1} << enqueued) < tiles) ++enqueued;
+      run(order, (tiles + 1) / 2 * enqueued,
+          [&](LeagueMember const& team) { kernels(typename Kernels::MergeTag{}, team); });
+      EXPECT_EQ(progress[0], passes()) << about;
       for (std::size_t i = 0; i < n_; ++i) {
         if constexpr (has_values) {
           ASSERT_EQ(moved[i], places[i]) << about << ", at " << i;
@@ -105,12 +106,12 @@ class WorstSegmentOrders {
 
  private:
   // Of the segment in most tiles, if it is longer than those that a tile has as a whole.
-  [[nodiscard]] int passes() const {
-    int most = 0;
+  [[nodiscard]] std::uint32_t passes() const {
+    std::uint32_t most = 0;
     for (std::size_t r = 0; r + 1 < offsets_.size(); ++r) {
       if (offsets_[r + 1] - offsets_[r] <= Tuning::longest_whole) continue;
       auto const more = static_cast<std::uint64_t>((offsets_[r + 1] - 1) / Tuning::tile - offsets_[r] / Tuning::tile);
-      most = std::max(most, static_cast<int>(std::bit_width(more)));
+      most = std::max(most, static_cast<std::uint32_t>(std::bit_width(more)));
     }
     return most;
   }

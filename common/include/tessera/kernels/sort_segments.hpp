@@ -13,7 +13,8 @@
 /// - `merge`: a segment that is cut is sorted in each of its tiles. Pass k merges pairs of runs of 2^k of its tiles,
 ///   divided among teams by merge paths. A segment in m tiles takes part in ceil(log2(m)) passes. Runs alternate
 ///   between result and spare array. A segment starts where its last pass ends in the result, so that no pass copies
-///   other segments. If no segment needs a pass, its teams return at once.
+///   other segments. All passes are one launch: its teams take turns, all of a pass before those of the next one, and
+///   wait until the turns of the pass before are over. If no segment needs a pass, they return at once.
 ///
 /// Networks are not stable. If values follow, or bits of a key do not follow from its place in the order (NaN, -0), a
 /// lane sorts keys with their places in the tile.
@@ -46,6 +47,7 @@
 #include <tessera/collective/key_order.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/merge_path.hpp>
+#include <tessera/collective/shared_word.hpp>
 #include <tessera/collective/thread/bitonic_sort.hpp>
 #include <tessera/collective/thread/match_digit.hpp>
 #include <tessera/core/scratch.hpp>
@@ -224,11 +226,11 @@ struct SortSegmentsKernels {
   Arrays result;
   Arrays spare;  // null if there are no passes
   Border* borders;
-  int* most_passes;  // of all segments
+  std::uint32_t* progress;  // the most passes of all segments, turns taken, turns that are over
   std::int64_t n;
   std::int64_t rows;
   int tiles;
-  int pass;
+  int teams;  // that share a pass
 
   /// \param threads threads per team
   [[nodiscard]] static std::size_t scratch_bytes(int threads) {
@@ -246,7 +248,7 @@ struct SortSegmentsKernels {
     bool const crosses = border < n && segment.begin < border;
     bool const is_cut = crosses && segment.end - segment.begin > Tuning::longest_whole;
     borders[t] = {crosses && !is_cut ? segment.end : border, row, is_cut ? segment : OfTiles{0, 0}};
-    if (is_cut) Kokkos::atomic_max(most_passes, segment.passes(tile));
+    if (is_cut) Kokkos::atomic_max(progress, static_cast<std::uint32_t>(segment.passes(tile)));
   }
 
   /// What a team has in scratch while it sorts a tile.
@@ -330,18 +332,38 @@ struct SortSegmentsKernels {
 
   /// Merges what tiles have of the segments that cross their borders, if they have not yet become one run.
   KOKKOS_FUNCTION void operator()(MergeTag, Member const& team) const {
-    if (pass >= *most_passes) return;
+    auto const passes = static_cast<int>(progress[0]);
+    if (passes == 0) return;
     Keys const in(team.team_scratch(0), most);
     Halves const b(team.team_scratch(0), spare_halves);
     Splits const splits(team.team_scratch(0), 2);
-    for (int t = team.league_rank(); t < tiles; t += team.league_size()) {
+    Kokkos::single(Kokkos::PerTeam(team), [&] { splits(0) = Kokkos::atomic_fetch_add(progress + 1, 1U); });
+    team.team_barrier();
+    auto const turn = static_cast<int>(splits(0));
+    int const pass = turn / teams;
+    if (pass >= passes) {
+      leave_scratch(team);
+      return;
+    }
+    // Turns are taken in the order of the passes, so that a team waits only for teams that have started.
+    Kokkos::single(Kokkos::PerTeam(team), [&] {
+      while (collective::load_word(progress + 2) < static_cast<std::uint32_t>(pass * teams)) collective::back_off(200);
+      Kokkos::memory_fence();
+    });
+    team.team_barrier();
+    for (int t = turn % teams; t < tiles; t += teams) {
       std::int64_t const begin = static_cast<std::int64_t>(t) * tile;
       OfTiles const left = borders[t].crossing;
       OfTiles const right = borders[t + 1].crossing;
-      if (left.passes(tile) > pass) merge(team, in, b, splits, left, begin);
+      if (left.passes(tile) > pass) merge(team, pass, in, b, splits, left, begin);
       // A segment that crosses both borders is both.
-      if (right.begin >= begin && right.passes(tile) > pass) merge(team, in, b, splits, right, begin);
+      if (right.begin >= begin && right.passes(tile) > pass) merge(team, pass, in, b, splits, right, begin);
     }
+    team.team_barrier();
+    Kokkos::single(Kokkos::PerTeam(team), [&] {
+      Kokkos::memory_fence();
+      Kokkos::atomic_add(progress + 2, 1U);
+    });
   }
 
  private:
@@ -635,7 +657,7 @@ struct SortSegmentsKernels {
   }
 
   /// Makes what the tile at `tile_begin` has of a segment in this pass.
-  KOKKOS_FUNCTION void merge(Member const& team, Keys const& in, Halves const& b, Splits const& splits,
+  KOKKOS_FUNCTION void merge(Member const& team, int pass, Keys const& in, Halves const& b, Splits const& splits,
                              OfTiles const& segment, std::int64_t tile_begin) const {
     bool const to_result = (segment.passes(tile) - pass) % 2 != 0;
     Arrays const& from = to_result ? spare : result;
@@ -710,7 +732,7 @@ class SortSegments {
         threads_(team_size(exec, team > 0 ? team : Tuning::threads, Tuning::lanes)),
         tiles_(league_of(tiles_of(n, Kernels::tile))),
         borders_(unset(label + "::borders"), tiles_ + 1),
-        most_passes_(unset(label + "::most_passes")) {
+        progress_(unset(label + "::progress")) {
     if (is_gpu<Exec> && threads_ > Tuning::threads) {
       throw Skip("a team of " + std::to_string(threads_) + " threads (it has at most " +
                  std::to_string(Tuning::threads) + " here)");
@@ -763,13 +785,13 @@ class SortSegments {
                     result,
                     {passes_ > 0 ? keys_.data() : nullptr, values_.data()},
                     borders_.data(),
-                    most_passes_.data(),
+                    progress_.data(),
                     static_cast<std::int64_t>(n_),
                     static_cast<std::int64_t>(rows_),
                     tiles_,
-                    0};
+                    0};  // teams
     std::size_t const bytes = Kernels::scratch_bytes(threads_);
-    if (passes_ > 0) Kokkos::deep_copy(exec, most_passes_, 0);
+    if (passes_ > 0) Kokkos::deep_copy(exec, progress_, 0U);
     Kokkos::parallel_for(label_ + "::borders",
                          Kokkos::RangePolicy<Exec, typename Kernels::BordersTag, Kokkos::IndexType<std::size_t>>(
                              exec, 0, static_cast<std::size_t>(tiles_) + 1),
@@ -777,13 +799,13 @@ class SortSegments {
     using Tiles = Kokkos::TeamPolicy<Exec, typename Kernels::TilesTag, typename Tuning::Bounds>;
     constexpr int lanes = lane::vector_length<Exec>(Tuning::lanes);
     Kokkos::parallel_for(label_ + "::tiles", with_scratch(Tiles(exec, tiles_, threads_, lanes), bytes), kernels);
+    if (passes_ == 0) return;
     using Merges = Kokkos::TeamPolicy<Exec, typename Kernels::MergeTag>;
     // Few teams: most arrays need few of the passes. Eight per multiprocessor have about as many as scratch allows.
     int const of_team = (is_gpu<Exec> ? 2 : 1) * threads_ * lanes;
-    int const teams = static_cast<int>(std::min<std::size_t>(tiles_, teams_at_once(exec, of_team)));
-    for (; kernels.pass < passes_; ++kernels.pass) {
-      Kokkos::parallel_for(label_ + "::merge", with_scratch(Merges(exec, teams, threads_, lanes), bytes), kernels);
-    }
+    kernels.teams = static_cast<int>(std::min<std::size_t>(tiles_, teams_at_once(exec, of_team)));
+    Kokkos::parallel_for(label_ + "::merge",
+                         with_scratch(Merges(exec, kernels.teams * passes_, threads_, lanes), bytes), kernels);
   }
 
   std::string label_;
@@ -794,7 +816,7 @@ class SortSegments {
   int tiles_;
   int passes_ = 0;
   Kokkos::View<typename Kernels::Border*, Memory> borders_;
-  Kokkos::View<int, Memory> most_passes_;
+  Kokkos::View<std::uint32_t[3], Memory> progress_;
   Kokkos::View<Key*, Memory> keys_;
   Kokkos::View<Value*, Memory> values_;
 };
