@@ -10,9 +10,10 @@
 /// began in earlier chunks. Source: Merrill and Garland, Merge-based parallel sparse matrix-vector multiplication
 /// (SC 2016), for the path; Blelloch, Prefix sums and their applications (1990), section 1.5, for sums with heads.
 ///
-/// On a GPU a team goes through its chunk in tiles of elements, which its lanes load in packs of 16 bytes. The ends in
-/// the tile become marks in scratch. A lane adds its pack up to each mark; ballots tell the lanes how far the sums of
-/// their left neighbours count. On a host each thread has a chunk, and adds one segment after the other.
+/// On a GPU a team goes through its chunk in tiles of elements, which its lanes load in packs of 16 bytes and exchange
+/// through scratch: each lane adds a run of neighbours, and begins again behind each end in it. A scan tells the lanes
+/// what the open segment has before their runs. Then neighbouring lanes write the sums of neighbouring segments. Tiles
+/// without an end are added without scratch. On a host each thread has a chunk, and adds one segment after the other.
 ///
 /// Traffic: elements and offsets are read once, sums are written once. In addition, two numbers per chunk.
 ///
@@ -35,6 +36,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/collective/team/scratch_add.hpp>
 #include <tessera/collective/thread/piece_sum.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/rows.hpp>
@@ -55,17 +57,18 @@ struct SegmentedSumTuning {
   static constexpr bool tiles = is_gpu<Exec>;  ///< true: tiles of a team; false: each thread adds whole segments
   static constexpr int lanes = lane::natural_width<Exec>;
   static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes, the widest load
-  static constexpr int rows = 8;  ///< packs in flight per lane: 128 bytes, as in the sums of rows
+  /// Packs in flight per lane, a power of two: 128 bytes, as in the sums of rows. A lane adds at most 32 elements.
+  static constexpr int rows = Kokkos::min(8, 32 / pack);
   /// Six teams of 128 lanes fit on a multiprocessor, with 80 registers per lane: with 64, nvcc 13 spills. While one
-  /// team waits for offsets, the others load elements: on one H100, three teams of 256 lanes took 3% longer.
+  /// team waits for offsets, the others load elements.
   static constexpr int most_lanes = 128;
   using Bounds = TeamBounds<Exec, most_lanes, 6>;
   /// The least chunk of a host's thread, in steps: it takes microseconds, more than its search.
   static constexpr std::size_t least_chunk = 4096;
-  /// Returns the number of chunks. On a GPU about five waves of teams: few sums remain for the second launch. On a host
-  /// more chunks than threads, because rows that begin in earlier chunks cost little.
+  /// Returns the number of chunks. On a GPU about eight waves of teams, because chunks with many ends take longer. On a
+  /// host more chunks than threads, because rows that begin in earlier chunks cost little.
   [[nodiscard]] static std::size_t chunks(Exec const& exec, int lanes_of_team) {
-    return is_gpu<Exec> ? teams_that_fill(exec, lanes_of_team) : 16 * teams_at_once(exec, 1);
+    return is_gpu<Exec> ? 3 * teams_at_once(exec, lanes_of_team) : 16 * teams_at_once(exec, 1);
   }
 };
 
@@ -90,23 +93,22 @@ struct SegmentedSumKernels {
   using Rows = thread::Rows<T, Tuning::rows, pack>;
   using Piece = thread::PieceSum<T, Lanes>;
 
-  /// The mark of a segment's last element in a tile: 1 + the number of ends in the tile before its own. Others are 0.
-  using Marks = collective::Pack<std::uint32_t, pack>;
+  static constexpr int run = Tuning::rows * pack;  ///< neighbours that a lane adds
+  static_assert(run <= 32 && (Tuning::rows & (Tuning::rows - 1)) == 0,
+                "Tessera: a run has a bit per element, and a power of two of packs");
+  using Packs = collective::Pack<Sum, pack>;
+
   /// A place on the path: the ends and elements before it.
   struct Cut {
     std::int64_t row;
     std::int64_t item;
   };
-  /// The first segment that ends in a thread's part: its sum is complete when earlier threads are known.
-  struct FirstEnd {
-    Sum sum;
-    std::uint32_t mark;  // 0: none
-  };
-
   using CutsView = ScratchView<Cut*, Exec>;
   using SumsView = ScratchView<OpenSum*, Exec>;
   using CountsView = ScratchView<int*, Exec>;
-  using MarksView = ScratchView<Marks*, Exec>;
+  using PacksView = ScratchView<Packs*, Exec>;
+  using BitsView = ScratchView<std::uint32_t*, Exec>;
+  using LanesView = ScratchView<Sum*, Exec>;
 
   T const* in;
   std::int64_t const* offsets;
@@ -118,7 +120,9 @@ struct SegmentedSumKernels {
 
   [[nodiscard]] static std::size_t scratch_bytes(int threads) {
     return CutsView::shmem_size(2) + SumsView::shmem_size(threads) + CountsView::shmem_size(threads) +
-           MarksView::shmem_size(static_cast<std::size_t>(threads) * part / pack);
+           PacksView::shmem_size(static_cast<std::size_t>(threads) * part / pack) +
+           BitsView::shmem_size(2 * static_cast<std::size_t>(threads) * width) +
+           LanesView::shmem_size(static_cast<std::size_t>(threads) * width);
   }
 
   // Adds the elements of a chunk.
@@ -209,13 +213,23 @@ struct SegmentedSumKernels {
     open_row[chunk] = last.row;
   }
 
+  /// Returns the place in scratch of a pack of the tile. The packs of a run are together; their order differs from run
+  /// to run, so that lanes access different banks, by rows of the tile and by packs of their runs.
+  [[nodiscard]] KOKKOS_FUNCTION static int place_of(int pack_of_tile) {
+    return pack_of_tile ^ (pack_of_tile / Tuning::rows % Tuning::rows);
+  }
+
   KOKKOS_FUNCTION void add_tiles(Member const& team) const {
     Lanes const lanes;
+    int const all_lanes = team.team_size() * width;
+    int const own_lane = team.team_rank() * width;
     CutsView const cuts(team.team_scratch(0), 2);
     SumsView const of_threads(team.team_scratch(0), team.team_size());
     CountsView const ended(team.team_scratch(0), team.team_size());
-    MarksView const marks(team.team_scratch(0), static_cast<std::size_t>(team.team_size()) * part / pack);
-    Marks* const own_marks = marks.data() + team.team_rank() * part / pack;
+    PacksView const packs(team.team_scratch(0), static_cast<std::size_t>(team.team_size()) * part / pack);
+    // A bit per element of a run: a segment ends behind it. Two tiles take turns, so that one can be cleared.
+    BitsView const end_bits(team.team_scratch(0), 2 * static_cast<std::size_t>(all_lanes));
+    LanesView const before_runs(team.team_scratch(0), all_lanes);
     for (int side = team.team_rank(); side < 2; side += team.team_size()) {
       Cut const found = cut(lanes, side == 0 ? chunks.begin(team.league_rank()) : chunks.end(team.league_rank()));
       lanes.each([&](int lane) {
@@ -223,33 +237,59 @@ struct SegmentedSumKernels {
       });
     }
     lanes.each([&](int lane) {
-      for (int k = lane; k < part / pack; k += width) own_marks[k] = Marks{};
+      end_bits(own_lane + lane) = 0;
+      end_bits(all_lanes + own_lane + lane) = 0;
     });
     team.team_barrier();
     // From here on places are relative to the chunk's first element and end: 32 bits are enough, and take half the
     // registers.
     std::int64_t const item = cuts(0).item;
     std::int64_t const* const ends = offsets + cuts(0).row + 1;
+    Stored* const sums = out + cuts(0).row;
     T const* const items_in = in + item;
     int const rows_to_end = static_cast<int>(cuts(1).row - cuts(0).row);
     int const items_to_add = static_cast<int>(cuts(1).item - item);
 
     int row = 0;    // the next segment to end
     Sum carry = 0;  // its elements in this chunk before the tile
-    int const size = team.team_size() * part;
+    int bits_of_tile = 0;
+    int const size = all_lanes * run;
     // Tiles begin at multiples of 16 bytes; the first one may begin before the chunk.
     int tile = -static_cast<int>(reinterpret_cast<std::uintptr_t>(items_in) % (sizeof(T) * pack) / sizeof(T));
     auto items = lanes.template fill<Rows>({});
     auto const load_tile = [&](int first) {
       load(lanes, items_in, first + team.team_rank() * part, Kokkos::min(first + size, items_to_add), items);
     };
+    auto const has_end = [&](int first) {
+      return row < rows_to_end && ends[row] - item <= Kokkos::min(first + size, items_to_add);
+    };
     load_tile(tile);
     do {
-      // 1. Mark the last element of each segment that ends in the tile. A segment without elements here is 0.
+      if (!has_end(tile)) {
+        Sum const own = add_whole_tiles(lanes, items, [&] {
+          tile += size;
+          load_tile(tile);
+          return tile < items_to_add && !has_end(tile);
+        });
+        carry += team::scan_threads(team, lanes, OpenSum{own, 0}, of_threads.data(),
+                                    collective::SegmentedOperator<Sum, Add>{})
+                     .total.value;
+        continue;
+      }
+      // 1. Exchange the tile, load the next one, and mark the last element of each segment that ends in the tile.
+      lanes.each(
+          [&](int lane, Rows const& own) {
+            for (int k = 0; k < Tuning::rows; ++k) {
+              Packs moved;
+              for (int e = 0; e < pack; ++e) moved[e] = static_cast<Sum>(own.at[k][e]);
+              packs(place_of(team.team_rank() * (part / pack) + k * width + lane)) = moved;
+            }
+          },
+          items);
+      load_tile(tile + size);
       int const end = Kokkos::min(tile + size, items_to_add);
-      Stored* const sums = out + cuts(0).row + row;  // of mark 1
       int own_ended = 0;
-      for (int next = row + team.team_rank() * width;; next += team.team_size() * width) {
+      for (int next = row + own_lane;; next += all_lanes) {
         auto has_ended = lanes.template fill<bool>(false);
         lanes.each(
             [&](int lane, bool& is) {
@@ -257,13 +297,9 @@ struct SegmentedSumKernels {
               if (at >= rows_to_end) return;
               std::int64_t const end_of_row = ends[at] - item;
               is = end_of_row <= end;
-              if (!is) return;
-              if (Kokkos::max(ends[at - 1] - item, std::int64_t{0}) < end_of_row) {
-                int const place = static_cast<int>(end_of_row) - 1 - tile;
-                marks(place / pack)[place % pack] = static_cast<std::uint32_t>(at - row + 1);
-              } else {
-                sums[at - row] = Stored(0);
-              }
+              if (!is || !has_elements(ends, at, item)) return;
+              int const place = static_cast<int>(end_of_row) - 1 - tile;
+              team::scratch_or(&end_bits(bits_of_tile + place / run), std::uint32_t{1} << (place % run));
             },
             has_ended);
         int const count = count_of(lanes.ballot(has_ended));
@@ -274,30 +310,87 @@ struct SegmentedSumKernels {
         if (lane == 0) ended(team.team_rank()) = own_ended;
       });
       team.team_barrier();
-      for (int thread = 0; thread < team.team_size(); ++thread) row += ended(thread);
+      int of_tile = 0;  // segments that end in the tile
+      for (int thread = 0; thread < team.team_size(); ++thread) of_tile += ended(thread);
 
-      // 2. Add the elements between marks. Then load the next tile's: they arrive while marks are set.
-      auto first_end = lanes.template fill<FirstEnd>({Sum(0), 0});
-      OpenSum const open = add_part(lanes, items, own_marks, sums, first_end);
-      load_tile(tile + size);
-
-      // 3. Add what earlier threads and tiles have of a thread's first segment.
+      // 2. Add the runs, and what is before them.
+      int const bits_of_next = all_lanes - bits_of_tile;
+      auto bits = lanes.template fill<std::uint32_t>(0);
+      lanes.each(
+          [&](int lane, std::uint32_t& own) {
+            own = end_bits(bits_of_tile + own_lane + lane);
+            end_bits(bits_of_next + own_lane + lane) = 0;
+          },
+          bits);
+      auto before_lane = lanes.template fill<Sum>(Sum(0));
+      std::uint64_t lanes_with_end = 0;
+      OpenSum const open =
+          add_runs(lanes, &packs(0) + own_lane * Tuning::rows, own_lane, bits, before_lane, lanes_with_end);
       auto const threads =
           team::scan_threads(team, lanes, open, of_threads.data(), collective::SegmentedOperator<Sum, Add>{});
       Sum const before = threads.before.head != 0 ? threads.before.value : carry + threads.before.value;
-      lanes.each(
-          [&](int, FirstEnd const& own) {
-            if (own.mark != 0) sums[own.mark - 1] = before + own.sum;
-          },
-          first_end);
       carry = threads.total.head != 0 ? threads.total.value : carry + threads.total.value;
+      lanes.each(
+          [&](int lane, Sum const& of_left) {
+            bool const is_open = (lanes_with_end & ((std::uint64_t{1} << lane) - 1)) == 0;
+            before_runs(own_lane + lane) = is_open ? before + of_left : of_left;
+          },
+          before_lane);
+      team.team_barrier();
+
+      // 3. Write the sums of the segments that end in the tile. A segment without elements here is 0.
+      for (int next = own_lane; next < of_tile; next += all_lanes) {
+        lanes.each([&](int lane) {
+          int const at = row + next + lane;
+          if (next + lane >= of_tile) return;
+          Sum sum = 0;
+          if (has_elements(ends, at, item)) {
+            int const place = static_cast<int>(ends[at] - item) - 1 - tile;
+            int const owner = place / run;
+            sum = packs(place_of(place / pack))[place % pack];
+            std::uint32_t const earlier = (std::uint32_t{1} << (place % run)) - 1;
+            if ((end_bits(bits_of_tile + owner) & earlier) == 0) sum = before_runs(owner) + sum;
+          }
+          sums[at] = static_cast<Stored>(sum);
+        });
+      }
+      row += of_tile;
       tile += size;
+      bits_of_tile = bits_of_next;
+      team.team_barrier();
     } while (tile < items_to_add);
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       partial[team.league_rank()] = carry;
       open_row[team.league_rank()] = cuts(1).row;
     });
     leave_scratch(team);
+  }
+
+  /// Returns whether the segment that ends at ends[at] has elements behind `item`, the first of the chunk.
+  [[nodiscard]] KOKKOS_FUNCTION static bool has_elements(std::int64_t const* ends, int at, std::int64_t item) {
+    return Kokkos::max(ends[at - 1], item) < ends[at];
+  }
+
+  /// Adds tiles without an end, as long as `next_tile` returns true. Returns the sum of the thread's parts.
+  template <class Next>
+  [[nodiscard]] KOKKOS_FUNCTION Sum add_whole_tiles(Lanes const& lanes,
+                                                    typename Lanes::template Value<Rows> const& items,
+                                                    Next const& next_tile) const {
+    auto sums = lanes.template fill<Sum>(Sum(0));
+    do {
+      lanes.each(
+          [&](int, Sum& sum, Rows const& own) {
+            Sum of_tile = 0;
+            for (int k = 0; k < Tuning::rows; ++k) {
+              Sum of_pack = 0;
+              for (int e = 0; e < pack; ++e) of_pack += static_cast<Sum>(own.at[k][e]);
+              of_tile += of_pack;
+            }
+            sum += of_tile;
+          },
+          sums, items);
+    } while (next_tile());
+    return thread::reduce<Sum>(lanes, sums, Add{});
   }
 
   // Loads the part that begins at chunk[begin]. Elements outside chunk[0, end) become 0 and are not read.
@@ -320,76 +413,44 @@ struct SegmentedSumKernels {
         items);
   }
 
-  // Adds a thread's part. Writes the sums of the segments that end in it, except for the first one, which a lane keeps
-  // in `first_end`. Returns the sum behind the last end, and clears the marks.
-  [[nodiscard]] KOKKOS_FUNCTION OpenSum add_part(Lanes const& lanes, typename Lanes::template Value<Rows> const& items,
-                                                 Marks* own_marks, Stored* sums,
-                                                 typename Lanes::template Value<FirstEnd>& first_end) const {
-    auto pending = lanes.template fill<Sum>(Sum(0));  // rows of packs without an end, not yet in `carry`
-    bool is_pending = false;
-    OpenSum open{Sum(0), 0};
-    TESSERA_UNROLL
-    for (int k = 0; k < Tuning::rows; ++k) {
-      auto marks = lanes.template fill<Marks>({});
-      auto has_end = lanes.template fill<bool>(false);
-      auto tail = lanes.template fill<Sum>(Sum(0));  // behind the pack's last end
-      lanes.each(
-          [&](int lane, Marks& of_pack, bool& is, Sum& sum, Rows const& own) {
-            of_pack = own_marks[k * width + lane];
+  // Adds the runs of a thread's lanes: an element becomes the sum of its segment in the run up to it. Returns the sum
+  // behind the thread's last end, and for each lane what the thread has of the open segment before the lane's run.
+  [[nodiscard]] KOKKOS_FUNCTION OpenSum add_runs(Lanes const& lanes, Packs* own_packs, int own_lane,
+                                                 typename Lanes::template Value<std::uint32_t> const& bits,
+                                                 typename Lanes::template Value<Sum>& before_lane,
+                                                 std::uint64_t& lanes_with_end) const {
+    auto has_end = lanes.template fill<bool>(false);
+    auto open = lanes.template fill<Sum>(Sum(0));  // behind the last end of the run
+    lanes.each(
+        [&](int lane, Sum& sum, bool& is, std::uint32_t ends) {
+          TESSERA_UNROLL
+          for (int k = 0; k < Tuning::rows; ++k) {
+            Packs& of_run = own_packs[lane * Tuning::rows + (k ^ ((own_lane + lane) % Tuning::rows))];
+            Packs added = of_run;
             for (int e = 0; e < pack; ++e) {
-              sum += static_cast<Sum>(own.at[k][e]);
-              if (of_pack[e] != 0) {
-                sum = 0;
-                is = true;
-              }
+              added[e] = sum + added[e];
+              sum = ((ends >> (k * pack + e)) & 1U) != 0 ? Sum(0) : added[e];
             }
-            if (is) own_marks[k * width + lane] = Marks{};
-          },
-          marks, has_end, tail, items);
-      std::uint64_t const bits = lanes.ballot(has_end);
-      if (bits == 0) {
-        lanes.each([](int, Sum& sum, Sum const& of_pack) { sum += of_pack; }, pending, tail);
-        is_pending = true;
-        continue;
-      }
-      if (is_pending) {
-        open.value += thread::reduce<Sum>(lanes, pending, Add{});
-        lanes.each([](int, Sum& sum) { sum = 0; }, pending);
-        is_pending = false;
-      }
-      // Scan the tails; a lane's scan reaches back to the lane with the last end.
-      for (int distance = 1; distance < width; distance *= 2) {
-        auto const earlier = lanes.shift_up(tail, distance);
-        lanes.each(
-            [&](int lane, Sum& sum, Sum const& left) {
-              std::uint64_t const upto = bits & (~std::uint64_t{0} >> (63 - lane));
-              if (lane - distance >= (upto != 0 ? highest(upto) : 0)) sum += left;
-            },
-            tail, earlier);
-      }
-      auto const before = lanes.shift_up(tail, 1);
+            if (ends != 0) of_run = added;
+          }
+          is = ends != 0;
+        },
+        open, has_end, bits);
+    // Scan what is open; a lane's scan reaches back to the lane with the last end.
+    lanes_with_end = lanes.ballot(has_end);
+    for (int distance = 1; distance < width; distance *= 2) {
+      auto const earlier = lanes.shift_up(open, distance);
       lanes.each(
-          [&](int lane, FirstEnd& kept, Sum const& left, Marks const& of_pack, Rows const& own) {
-            std::uint64_t const earlier = bits & ((std::uint64_t{1} << lane) - 1);
-            bool is_first = open.head == 0 && earlier == 0;
-            Sum sum = (lane == 0 ? Sum(0) : left) + (earlier == 0 ? open.value : Sum(0));
-            for (int e = 0; e < pack; ++e) {
-              sum += static_cast<Sum>(own.at[k][e]);
-              if (of_pack[e] == 0) continue;
-              if (is_first) {
-                kept = {sum, of_pack[e]};
-                is_first = false;
-              } else {
-                sums[of_pack[e] - 1] = sum;
-              }
-              sum = 0;
-            }
+          [&](int lane, Sum& sum, Sum const& left) {
+            std::uint64_t const upto = lanes_with_end & (~std::uint64_t{0} >> (63 - lane));
+            if (lane - distance >= (upto != 0 ? highest(upto) : 0)) sum = left + sum;
           },
-          first_end, before, marks, items);
-      open = {lanes.template read<Sum>(tail, width - 1), 1};
+          open, earlier);
     }
-    if (is_pending) open.value += thread::reduce<Sum>(lanes, pending, Add{});
-    return open;
+    auto const left = lanes.shift_up(open, 1);
+    lanes.each([&](int lane, Sum& before, Sum const& of_left) { before = lane == 0 ? Sum(0) : of_left; }, before_lane,
+               left);
+    return {lanes.template read<Sum>(open, width - 1), lanes_with_end != 0 ? 1 : 0};
   }
 };
 
@@ -463,7 +524,7 @@ class SegmentedSum {
     if (Tuning::tiles) {
       double const tiles =
           std::ceil(static_cast<double>(chunks_.size) / (static_cast<double>(threads_) * Kernels::part));
-      of_chunk = Kernels::pack + 2 * Tuning::rows + 2 * lanes + threads + tiles + 2;
+      of_chunk = Kernels::run + Kernels::pack + 2 * lanes + threads + tiles + 4;
     }
     if (chunks_.count == 1) return of_chunk;
     return of_chunk + std::ceil(static_cast<double>(chunks_.count) / (threads_ * Kernels::width)) + lanes + threads + 1;

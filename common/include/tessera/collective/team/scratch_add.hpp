@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// An atomic addition to a counter in a team's scratch.
+/// Atomic operations on words in a team's scratch.
 
 #include <Kokkos_Core.hpp>
 
@@ -18,6 +18,16 @@ KOKKOS_INLINE_FUNCTION void scratch_add(std::uint32_t* counter, std::uint32_t va
   asm volatile("red.shared.add.u32 [%0], %1;" : : "r"(address), "r"(value) : "memory");
 #else
   Kokkos::atomic_add(counter, value);
+#endif
+}
+
+/// Atomically sets bits of a word. Otherwise as scratch_add.
+KOKKOS_INLINE_FUNCTION void scratch_or(std::uint32_t* word, std::uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  auto const address = static_cast<std::uint32_t>(__cvta_generic_to_shared(word));
+  asm volatile("red.shared.or.b32 [%0], %1;" : : "r"(address), "r"(bits) : "memory");
+#else
+  Kokkos::atomic_or(word, bits);
 #endif
 }
 
