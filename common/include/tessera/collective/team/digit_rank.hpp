@@ -5,10 +5,11 @@
 /// Each thread holds rows of W items in registers, one item per lane and row. Item (thread, row, lane) is number
 /// (thread * N + row) * W + lane of the team's items; a warp's loads of a row are then coalesced.
 ///
-/// A thread counts its digits row by row. The lanes of a row that hold the same digit find each other by ballots, take
-/// the count as it was before the row, and the last of them writes the count after it: no atomics, and the same steps
-/// for every distribution of the digits, except that a thread whose digits are all equal numbers its items. The team
-/// then scans the counts of its threads, bin by bin.
+/// Each thread counts its digits, and the team scans the counts of its threads, bin by bin. The counts are known before
+/// the places, so that other teams do not wait for these. Then each thread ranks its rows one after the other. The
+/// lanes of a row that hold the same digit find each other by ballots, take the place of the digit's next item, and the
+/// last of them writes the place behind the row's: the same steps for every distribution of the digits, except that a
+/// thread whose digits are all equal numbers its items.
 /// Source: Ashkiani, Davidson, Meyer and Owens, GPU Multisplit (PPoPP 2016); Adinets and Merrill, Onesweep
 /// (arXiv:2206.01784).
 ///
@@ -22,6 +23,7 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/collective/team/scratch_add.hpp>
 #include <tessera/collective/team/team.hpp>
 #include <tessera/collective/thread/match_digit.hpp>
 #include <tessera/collective/thread/scan.hpp>
@@ -48,10 +50,10 @@ struct DigitScratch {
 
 namespace detail {
 
-/// rank_rows for a thread whose digits are all equal, whose counters are 0. Returns false, without an effect, if they
-/// are not equal; other data usually show it in the first row.
-template <int Bits, int N, lane::Lanes L, class Digits>
-[[nodiscard]] KOKKOS_FUNCTION bool count_equal_digits(L const& lanes, Digits& digits, std::uint32_t* counters) {
+/// Returns whether all digits of a thread are equal; other data usually show it in the first row. Must be called by all
+/// lanes of the thread.
+template <int N, lane::Lanes L, class Digits>
+[[nodiscard]] KOKKOS_FUNCTION bool all_equal(L const& lanes, Digits const& digits) {
   auto first = lanes.template fill<std::uint32_t>(0);
   lanes.each([&](int, auto const& own, std::uint32_t& digit) { digit = own.at[0]; }, digits, first);
   std::uint32_t const common = lanes.template read<std::uint32_t>(first, 0);
@@ -66,28 +68,46 @@ template <int Bits, int N, lane::Lanes L, class Digits>
         other = bits != 0;
       },
       digits, differs);
-  if (lanes.any(differs)) return false;
-  lanes.each(
-      [&](int lane, auto& own) {
-        if (lane == 0) counters[common] = N * L::width;
-        TESSERA_UNROLL
-        for (int row = 0; row < N; ++row) own.at[row] += static_cast<std::uint32_t>(row * L::width + lane) << Bits;
-      },
-      digits);
-  lanes.sync();
-  return true;
+  return !lanes.any(differs);
 }
 
-/// Counts the digits of one thread's rows in `counters`. Each item of `digits` becomes its digit, and above it the
-/// number of earlier items of the thread with the same digit. Must be called by all lanes of the thread. No barriers.
+/// Counts the digits of one thread's rows in `counters`. Must be called by all lanes of the thread. No barriers.
+/// \param are_equal whether all digits are equal: then one lane counts them, because lanes that add to one counter wait
+///        for each other
 template <int Bits, int N, lane::Lanes L, class Digits>
-KOKKOS_FUNCTION void rank_rows(L const& lanes, Digits& digits, std::uint32_t* counters) {
+KOKKOS_FUNCTION void count_rows(L const& lanes, Digits const& digits, std::uint32_t* counters, bool are_equal) {
   constexpr int bins = 1 << Bits;
   lanes.each([&](int lane) {
     for (int bin = lane; bin < bins; bin += L::width) counters[bin] = 0;
   });
   lanes.sync();
-  if (count_equal_digits<Bits, N>(lanes, digits, counters)) return;
+  lanes.each(
+      [&](int lane, auto const& own) {
+        if (are_equal) {
+          if (lane == 0) counters[own.at[0]] = N * L::width;
+          return;
+        }
+        TESSERA_UNROLL
+        for (int row = 0; row < N; ++row) scratch_add(&counters[own.at[row]], 1);
+      },
+      digits);
+}
+
+/// Replaces the digits of one thread's rows by places, and adds their counts to `counters`, which begin with the place
+/// of the thread's first item of each digit. Must be called by all lanes of the thread. No barriers.
+/// \param are_equal whether all digits are equal
+template <int Bits, int N, lane::Lanes L, class Digits>
+KOKKOS_FUNCTION void rank_rows(L const& lanes, Digits& digits, std::uint32_t* counters, bool are_equal) {
+  if (are_equal) {
+    lanes.each(
+        [&](int lane, auto& own) {
+          std::uint32_t const begin = counters[own.at[0]];
+          TESSERA_UNROLL
+          for (int row = 0; row < N; ++row) own.at[row] = begin + static_cast<std::uint32_t>(row * L::width + lane);
+        },
+        digits);
+    return;
+  }
   TESSERA_UNROLL
   for (int row = 0; row < N; ++row) {
     auto digit = lanes.template fill<std::uint32_t>(0);
@@ -99,10 +119,10 @@ KOKKOS_FUNCTION void rank_rows(L const& lanes, Digits& digits, std::uint32_t* co
     lanes.each(
         [&](int lane, std::uint32_t d, auto const& same, std::uint32_t count, auto& own) {
           auto const below = thread::lanes_below<L::width>(lane);
-          std::uint32_t const rank = count + thread::count_lanes(same & below);
+          std::uint32_t const place = count + thread::count_lanes(same & below);
           bool const is_last = (same & static_cast<thread::LaneMask<L::width>>(~below << 1)) == 0;
-          if (is_last) counters[d] = rank + 1;
-          own.at[row] = (rank << Bits) + d;
+          if (is_last) counters[d] = place + 1;
+          own.at[row] = place;
         },
         digit, peers, before, digits);
     lanes.sync();
@@ -130,7 +150,8 @@ KOKKOS_FUNCTION void rank_by_digit(M const& team, L const& lanes, Places& places
   using Add = collective::Sum<std::uint32_t>;
   int const threads = Threads > 0 ? Threads : team.team_size();
   std::uint32_t* const own_counters = scratch.counters + team.team_rank() * bins;
-  detail::rank_rows<Bits, N>(lanes, places, own_counters);
+  bool const are_equal = detail::all_equal<N>(lanes, places);
+  detail::count_rows<Bits, N>(lanes, places, own_counters, are_equal);
   team.team_barrier();
 
   // The counts of the threads become begins: of all earlier bins, and of the earlier threads in the same bin.
@@ -172,15 +193,7 @@ KOKKOS_FUNCTION void rank_by_digit(M const& team, L const& lanes, Places& places
     sums = sums == scratch.sums ? scratch.sums + threads : scratch.sums;
   }
   team.team_barrier();
-  lanes.each(
-      [&](int, auto& own) {
-        TESSERA_UNROLL
-        for (int row = 0; row < N; ++row) {
-          std::uint32_t const word = own.at[row];
-          own.at[row] = own_counters[word & (bins - 1U)] + (word >> Bits);
-        }
-      },
-      places);
+  detail::rank_rows<Bits, N>(lanes, places, own_counters, are_equal);
 }
 
 }  // namespace tessera::team
