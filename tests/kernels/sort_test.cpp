@@ -433,13 +433,15 @@ TEST(Split, RefusesWrongBins) {
 
 // ---- The kernels, with teams in every order of their threads, one after another in one scratch between guard pages.
 
-template <int team_threads, bool apart = true>
+template <int team_threads, bool apart = true, bool late = false>
 struct FourLanes : kernels::WarpBinTuning<AdversarialSpace, std::uint32_t, std::uint32_t> {
   static constexpr int threads = team_threads;
   static constexpr bool values_apart = apart;
+  static constexpr bool values_late = late;
   static constexpr int lanes = 4;
   static constexpr int rows = 3;
   static constexpr int small_rows = 3;
+  static constexpr std::size_t short_places = 50;  // longer arrays have places of 64 bits
   static constexpr int count_rows = 2;
   static constexpr int look_back_words = 3;
   using Bounds = Kokkos::LaunchBounds<>;
@@ -579,11 +581,11 @@ class WorstSortOrders {
   GuardedArray<std::conditional_t<has_values, Value, std::uint32_t>> values_;
 };
 
-template <bool has_values, int threads, bool apart = true>
+template <bool has_values, int threads, bool apart = true, bool late = false>
 void expect_sorted_in_any_order() {
   using Key = std::uint32_t;
   using Value = std::conditional_t<has_values, std::uint32_t, kernels::NoValue>;
-  using Sort = WorstSortOrders<Key, Value, FourLanes<threads, apart>>;
+  using Sort = WorstSortOrders<Key, Value, FourLanes<threads, apart, late>>;
   std::size_t const tile = threads * std::size_t{12};
   for (Keys const kind : {Keys::random, Keys::few, Keys::equal}) {
     for (std::size_t const n : {std::size_t{0}, std::size_t{1}, tile - 1, tile}) {
@@ -604,6 +606,8 @@ TEST(SortKernels, InOneScratchInAnyOrder) {
   expect_sorted_in_any_order<true, 5>();
   expect_sorted_in_any_order<true, 1, false>();
   expect_sorted_in_any_order<true, 3, false>();
+  expect_sorted_in_any_order<true, 1, false, true>();
+  expect_sorted_in_any_order<true, 3, false, true>();
 }
 template <class Key, class Value>
 void expect_large_tiles_sorted() {

@@ -38,7 +38,7 @@ class LookBackBins {
         n_(n),
         digits_(digits),
         tiles_(tiles_of(n, tile)),
-        launch_(std::clamp<std::size_t>((tiles_ + 3) / 4, std::min(Tuning::launch_tiles, most_tiles), most_tiles)),
+        launch_(tiles_of_a_launch(tiles_)),
         chunks_(split(n, static_cast<std::size_t>(counting) * Tuning::lanes * Tuning::count_rows,
                       std::max<std::size_t>(1, static_cast<std::size_t>(Tuning::count_chunks *
                                                                         static_cast<double>(teams_at_once(
@@ -76,6 +76,15 @@ class LookBackBins {
 
  private:
   static constexpr std::size_t most_tiles = (std::size_t{1} << 28) / tile;  ///< counts of a launch share a word
+
+  /// Returns the tiles of a launch: as many as may be, in launches of one length. Multiprocessors idle at the end of
+  /// each launch.
+  [[nodiscard]] static std::size_t tiles_of_a_launch(std::size_t tiles) {
+    std::size_t const of_memory =
+        tiles * tile * (sizeof(T) + value_bytes<Value>) / (101 * bin_count * sizeof(std::uint32_t));
+    std::size_t const most = std::clamp(of_memory, std::min(Tuning::launch_tiles, most_tiles), most_tiles);
+    return tiles_of(tiles, std::max<std::size_t>(1, tiles_of(tiles, most)));
+  }
 
   std::string label_;
   std::size_t n_;

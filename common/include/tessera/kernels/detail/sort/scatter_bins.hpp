@@ -32,6 +32,12 @@ struct MovedArrays {
   T* to;
   Value const* values_from;
   Value* values_to;
+
+  /// Returns the values from item i on; nullptr without values.
+  [[nodiscard]] KOKKOS_FUNCTION Value const* values_at([[maybe_unused]] std::size_t i) const {
+    if constexpr (value_bytes<Value> > 0) return values_from + i;
+    return nullptr;
+  }
 };
 
 /// A team's tile of `rows` rows per thread, for GPUs.
@@ -45,6 +51,7 @@ class BinTile {
   static constexpr int width = Lanes::width;
   static constexpr bool has_values = value_bytes<Value> > 0;
   static constexpr bool values_apart = has_values && Tuning::values_apart;
+  static constexpr bool values_late = has_values && !values_apart && Tuning::values_late;
   using Digits = team::DigitScratch<bin_bits>;
   static constexpr int threads = Tuning::threads;
   static constexpr int stride = threads * width;  ///< lanes of the team
@@ -65,14 +72,19 @@ class BinTile {
     Words const words(team.team_scratch(0), bin_count);
     Exchange const exchange(team.team_scratch(0), exchange_size);
     Numbers const numbers(team.team_scratch(0), numbers_size);
-    offsets = words.data();
+    offsets_ = words.data();
     exchange_ = exchange.data();
     begins = numbers.data();
     digits_ = {reinterpret_cast<std::uint32_t*>(exchange_), begins + bin_count + 1};
     ticket = digits_.sums + Digits::sums_for(threads);
   }
 
-  std::int64_t* offsets;  ///< [256]: where item i of the ordered tile goes, minus i, by its bin
+  /// Returns [256]: where item i of the ordered tile goes, minus i, by its bin. Offset: std::int64_t, or std::uint32_t
+  /// if the array has at most 2^32 items.
+  template <class Offset>
+  [[nodiscard]] KOKKOS_FUNCTION Offset* offsets() const {
+    return reinterpret_cast<Offset*>(offsets_);
+  }
   std::uint32_t* begins;  ///< [257]: the begins of the bins in the ordered tile, and its end
   std::uint32_t* ticket;  ///< one number for the caller
 
@@ -137,9 +149,12 @@ class BinTile {
   }
 
   /// Writes the items, which the team sees in scratch, and the values to where `offsets` says. Two barriers if the
-  /// values are not in scratch yet.
-  template <class Member>
-  KOKKOS_FUNCTION void store(Member const& team, BinOf const& bin_of, T* to, [[maybe_unused]] Value* values_to) {
+  /// values are not in scratch yet. `late_values`: the values of the tile, which are loaded here if they are late.
+  template <class Offset, class Member>
+  KOKKOS_FUNCTION void store(Member const& team, BinOf const& bin_of, T* to, [[maybe_unused]] Value* values_to,
+                             [[maybe_unused]] Value const* late_values) {
+    Offset const* const offset_of = offsets<Offset>();
+    auto const place = [](Offset offset, int i) { return static_cast<Offset>(offset + static_cast<Offset>(i)); };
     // Four bins per register: values that follow need them after the items have left scratch.
     auto bins = Lanes{}.template fill<team::LaneItems<std::uint32_t, (rows + 3) / 4>>({});
     T const* const ordered = reinterpret_cast<T const*>(exchange_);
@@ -148,22 +163,24 @@ class BinTile {
         [&](int row, int i, auto& of_lane) {
           T const x = ordered[i];
           auto const bin = static_cast<std::uint32_t>(bin_of(x));
-          std::int64_t const offset = offsets[bin];
-          (to + i)[offset] = x;
+          Offset const at = place(offset_of[bin], i);
+          to[at] = x;
           if constexpr (values_apart) {
-            (values_to + i)[offset] = values[i];
+            values_to[at] = values[i];
           } else if constexpr (has_values) {
             of_lane.at[row / 4] |= bin << (8 * (row % 4));
           }
         },
         bins);
     if constexpr (has_values && !values_apart) {
+      if constexpr (values_late) load_values(late_values);
       team.team_barrier();
       put(values_in_scratch(), values_);
       team.team_barrier();
       for_each_ordered(
           [&](int row, int i, auto const& of_lane) {
-            (values_to + i)[offsets[(of_lane.at[row / 4] >> (8 * (row % 4))) & 0xffU]] = values[i];
+            std::uint32_t const bin = (of_lane.at[row / 4] >> (8 * (row % 4))) & 0xffU;
+            values_to[place(offset_of[bin], i)] = values[i];
           },
           bins);
     }
@@ -268,6 +285,7 @@ class BinTile {
         items);
   }
 
+  std::int64_t* offsets_;
   int own_;   // first item of the thread's part
   int lane_;  // number of the thread's lane 0 in the team
   int count_ = 0;
@@ -362,21 +380,31 @@ struct LookBackBinsKernel {
 
     // 3. Order the tile in scratch before looking back, which gives the predecessors time to publish.
     tile.exchange(team);
-    if constexpr (Tile::has_values) tile.load_values(arrays.values_from + begin);
+    if constexpr (Tile::has_values && !Tile::values_late) tile.load_values(arrays.values_from + begin);
+    bool is_stored = false;
+    if constexpr (Tuning::short_places > 0) {
+      is_stored = n <= Tuning::short_places;
+      if (is_stored) place_and_store<std::uint32_t>(team, tile, number, begin);
+    }
+    if (!is_stored) place_and_store<std::int64_t>(team, tile, number, begin);
+    leave_scratch(team);
+  }
+
+  template <class Offset>
+  KOKKOS_FUNCTION void place_and_store(Member const& team, Tile& tile, std::uint32_t number, std::size_t begin) const {
     tile.for_each_bin([&](int bin) {
       std::uint32_t const of_bin = tile.begins[bin + 1] - tile.begins[bin];
       std::uint32_t const before = number > 0 ? look_back.template before<Tuning::look_back_words>(number, bin) : 0;
       if (number > 0) look_back.publish(number, bin, collective::TileState::inclusive, before + of_bin);
       std::int64_t const to = begins[bin] + before;
-      tile.offsets[bin] = to - tile.begins[bin];
+      tile.template offsets<Offset>()[bin] = static_cast<Offset>(to - tile.begins[bin]);
       if (number + 1 == tiles) next_begins[bin] = to + of_bin;
     });
     tile.exchange_values();
     team.team_barrier();
 
     // 4. Write the items of each bin as one run.
-    tile.store(team, bin_of, arrays.to, arrays.values_to);
-    leave_scratch(team);
+    tile.template store<Offset>(team, bin_of, arrays.to, arrays.values_to, arrays.values_at(begin));
   }
 
   KOKKOS_FUNCTION void move_on_host(Member const& team) const {
@@ -431,19 +459,20 @@ struct ScatterChunksKernel {
     std::size_t const end = chunks.end(chunk);
     if constexpr (Tuning::warps) {
       Tile tile(team);
-      tile.for_each_bin([&](int bin) { tile.offsets[bin] = starts[index(bin, chunk)]; });
+      std::int64_t* const offsets = tile.template offsets<std::int64_t>();
+      tile.for_each_bin([&](int bin) { offsets[bin] = starts[index(bin, chunk)]; });
       for (std::size_t from = begin; from < end; from += tile_size) {
         int const count = thread::count_before(from, end, tile_size);
         tile.rank(team, arrays.from + from, count, bin_of, [](int, std::uint32_t) {});
         tile.exchange(team);
-        if constexpr (Tile::has_values) tile.load_values(arrays.values_from + from);
+        if constexpr (Tile::has_values && !Tile::values_late) tile.load_values(arrays.values_from + from);
         // `offsets` has the place of the bin's next item; while the tile is stored, minus the bin's begin in the tile.
-        tile.for_each_bin([&](int bin) { tile.offsets[bin] -= tile.begins[bin]; });
+        tile.for_each_bin([&](int bin) { offsets[bin] -= tile.begins[bin]; });
         tile.exchange_values();
         team.team_barrier();
-        tile.store(team, bin_of, arrays.to, arrays.values_to);
+        tile.template store<std::int64_t>(team, bin_of, arrays.to, arrays.values_to, arrays.values_at(from));
         team.team_barrier();
-        tile.for_each_bin([&](int bin) { tile.offsets[bin] += tile.begins[bin + 1]; });
+        tile.for_each_bin([&](int bin) { offsets[bin] += tile.begins[bin + 1]; });
       }
     } else {
       HostBins<Exec> const bins(team);
