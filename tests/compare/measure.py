@@ -7,7 +7,7 @@ Each case is a program of its own, one after the other; PyTorch follows on the s
 one process for all its cases. A report of the same command that is in DIRECTORY already is not measured again: an
 interrupted run goes on where it was, on the same machine and build (ratios.py refuses others). Mini-apps and dtypes
 that the program was not built with are left out. Ends with the table, in DIRECTORY/ratios.md. On an H100 with 16
-processors it takes about seven minutes (an estimate).
+processors it takes about ten minutes (an estimate).
 
 --quick takes small sizes: to see that all of it runs, for no figure. Exit code: 0 all well, 1 something failed,
 2 a mistake.
@@ -59,12 +59,18 @@ CASES = {
             ["sort_segments"], ORDERED, ["--variant", f"{variants},{{order}}", "--lengths", lengths], False)
         for lengths, variants in (("uniform", "lanes_per_segment,sort_twice,mixed"), ("power_law", "sort_twice,mixed"))
     },
+    # 10^4 keys in one segment, and segments of about 1024 keys: Kokkos' sort_team is a variant of the mini-app.
+    **{
+        f"sort_segments-{name}": (
+            ["sort_segments"], size, ["--variant", "kokkos_sort_team,mixed,{order}", "--rows", rows], False)
+        for name, size, rows in (("one", "10000", "1"), ("1024", "2^24", "16384"))
+    },
     "reduce_by_key": (["reduce_by_key"], ORDERED, ["--mean", "32"], False),
     "segmented_sum-uniform": (["segmented_sum"], ORDERED, ["--lengths", "uniform"], False),
     # A thread or a team would add the longest segment alone.
     "segmented_sum-power_law": (
         ["segmented_sum"], ORDERED, ["--variant", "lanes_per_row,merge_path{cub}", "--lengths", "power_law"], False),
-    "top_k": (["top_k"], ORDERED, [], False),
+    "top_k": (["top_k"], ORDERED, [], True),
     **{
         f"random-{numbers}": (["random"], ORDERED, ["--distribution", numbers], False)
         for numbers in ("uniform", "normal")
@@ -93,6 +99,16 @@ CASES = {
     "short": (["dot", "map", "zip"], "2^24,2^28", ["--dtype", SHORT], False),
     # These cases take about as long as a launch; roofline measures the launch time for comparison.
     "small": (["roofline", "prefix_sum", "partition", "histogram", "dot", "map"], SMALL, [], False),
+    # Keys that some sorts find harder or easier than uniform ones. The time goes into their references on the host.
+    **{
+        f"sort-{keys}{'-values' if values == 'index' else ''}": (
+            ["sort"], "2^26",
+            ["--variant", "onesweep,{order}", "--dtype", "uint32,uint64", "--values", values, "--distribution", keys],
+            False)
+        for values in ("index", "none") for keys in ("zipf", "sorted", "low_entropy", "constant", "few")
+    },
+    "sort-2p30": (
+        ["sort"], "2^30", ["--variant", "onesweep,{order}", "--dtype", "uint32", "--values", "none"], False),
     "matmul-ladder": (
         ["matmul"], "2^28,2^30,2^33", ["--variant", "naive,tiled,tiled_overlap,tiled_async,register_tile"], False),
 }  # fmt: skip

@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -126,6 +127,19 @@ class Measure(unittest.TestCase):
             command = measure.command_of("sort-uint64-values", options, {"sort"}, "report.json")
             self.assertIn(f"radix,onesweep,{library}", command)
             self.assertEqual(command[command.index("--dtype") + 1], "uint64")
+
+    def test_sorts_of_every_distribution_but_uniform(self):
+        header = os.path.join(HERE, "..", "..", "common", "include", "tessera", "core", "keys.hpp")
+        with open(header, encoding="utf-8") as file:
+            names = re.findall(r'\{"(\w+)", KeyDistribution::', file.read())
+        self.assertIn("zipf", names)
+        options = argparse.Namespace(program="tessera_peers", quick=False, space="cuda")
+        for name in names:
+            # Reversed keys are as sorted ones; uniform keys have cases of their own.
+            for case in () if name in ("uniform", "reversed") else (f"sort-{name}", f"sort-{name}-values"):
+                command = measure.command_of(case, options, {"sort"}, "report.json")
+                self.assertEqual(command[command.index("--distribution") + 1], name)
+                self.assertEqual(command[command.index("--values") + 1], "index" if "values" in case else "none")
 
     def test_does_not_measure_again_what_is_there(self):
         self.run_it("--only", "sizes")
