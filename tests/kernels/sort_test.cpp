@@ -22,6 +22,8 @@
 
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
+#include <tessera/kernels/detail/sort/merge_runs.hpp>
+#include <tessera/kernels/merge_sort.hpp>
 #include <tessera/kernels/sort.hpp>
 #include <tessera/kernels/split.hpp>
 
@@ -624,6 +626,86 @@ TEST(SortKernels, LargeTilesInOneScratchInAnyOrder) {
   expect_large_tiles_sorted<std::uint64_t, std::uint32_t>();
   expect_large_tiles_sorted<std::uint32_t, std::uint64_t>();
   expect_large_tiles_sorted<std::uint64_t, std::uint64_t>();
+}
+
+// Pairs of runs of any lengths, and tiles that begin and end anywhere in them.
+struct GivenRuns {
+  std::size_t const* begins;
+  std::size_t runs;  ///< an even number
+
+  [[nodiscard]] KOKKOS_FUNCTION kernels::detail::RunPair pair_of(std::size_t i) const {
+    std::size_t pair = 0;
+    while (begins[pair + 2] <= i) pair += 2;
+    return {begins[pair], begins[pair + 1], begins[pair + 2]};
+  }
+};
+template <bool scratch>
+struct MergeThree : kernels::MergeSortTuning<AdversarialSpace> {
+  static constexpr bool in_scratch = scratch;
+  static constexpr int in_flight = 3;
+};
+
+template <bool with_values, bool in_scratch>
+void expect_merged_in_any_order(std::vector<std::size_t> const& lengths, Keys kind, int threads, int tile) {
+  using Key = std::int32_t;
+  using Kernel = kernels::detail::MergeRunsKernel<AdversarialSpace, Key, std::uint64_t, with_values, GivenRuns,
+                                                  MergeThree<in_scratch>>;
+  std::vector<std::size_t> begins{0};
+  for (std::size_t const length : lengths) begins.push_back(begins.back() + length);
+  std::size_t const n = begins.back();
+  auto const at = [](auto& list, std::size_t i) { return list.begin() + static_cast<std::ptrdiff_t>(i); };
+  std::vector<Key> keys = make_keys<Key>(kind, n);
+  std::vector<std::uint64_t> places(n);
+  std::iota(places.begin(), places.end(), std::uint64_t{0});
+  for (std::size_t run = 0; run < lengths.size(); ++run) std::sort(at(keys, begins[run]), at(keys, begins[run + 1]));
+  std::vector<std::uint64_t> expected = places;
+  for (std::size_t run = 0; run < lengths.size(); run += 2) {
+    std::stable_sort(at(expected, begins[run]), at(expected, begins[run + 2]),
+                     [&](std::uint64_t a, std::uint64_t b) { return keys[a] < keys[b]; });
+  }
+
+  std::size_t const tiles = tiles_of(n, static_cast<std::size_t>(tile));
+  std::size_t const bytes = tiles_of(2 * Kernel::Scratch::shmem_size(static_cast<std::size_t>(tile)), 16) * 16;
+  AdversarialTeam team(threads);
+  for (Order const order : all_orders) {
+    GuardedArray<Key> out(n);
+    GuardedArray<std::uint64_t> values(n);
+    std::vector<std::size_t> splits(tiles, n);
+    Kernel const kernel{{},          keys.data(),    places.data(),
+                        out.last(n), values.last(n), splits.data(),
+                        n,           tile,           {begins.data(), lengths.size()}};
+    for (std::size_t t = 0; t < tiles; ++t) kernel(typename Kernel::SearchTag{}, t);
+    GuardedArray<char> memory(bytes + 16);
+    char* const scratch = order == Order::descending ? memory.first(bytes) : memory.last(bytes);
+    auto const error = team.run(order, 1, [&](AdversarialTeam::Member const& member) {
+      for (std::size_t t = 0; t < tiles; ++t) {
+        kernel(typename Kernel::MergeTag{},
+               LeagueMember(member, static_cast<int>(t), scratch, static_cast<int>(bytes)));
+      }
+    });
+    EXPECT_EQ(error.value_or(""), "");
+    for (std::size_t i = 0; i < n; ++i) {
+      ASSERT_EQ(kernel.to[i], keys[expected[i]]) << threads << " threads, " << name_of(order) << ", at " << i;
+      if constexpr (with_values) {
+        ASSERT_EQ(kernel.values_to[i], expected[i]) << threads << " threads, " << name_of(order);
+      }
+    }
+    EXPECT_TRUE(memory.untouched() && out.untouched() && (!with_values || values.untouched()));
+  }
+}
+TEST(SortKernels, MergeRunsOfAnyLengthInAnyOrder) {
+  for (std::vector<std::size_t> const& lengths : std::vector<std::vector<std::size_t>>{
+           {1, 0}, {0, 1}, {40, 37}, {5, 0, 0, 0, 1, 1, 0, 3, 17, 30}, {0, 0, 90, 2, 12, 12}}) {
+    for (Keys const kind : {Keys::random, Keys::few, Keys::equal}) {
+      for (int const threads : {1, 2, 5}) {
+        for (int const tile : {7, 12}) {
+          expect_merged_in_any_order<false, true>(lengths, kind, threads, tile);
+          expect_merged_in_any_order<true, true>(lengths, kind, threads, tile);
+          expect_merged_in_any_order<true, false>(lengths, kind, threads, tile);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 /// \file
 /// A stable sort by comparisons, for keys with or without values: a team sorts each tile in scratch, then each pass
 /// merges pairs of sorted runs. In a pass each team makes one tile of the result: a binary search on the merge path
-/// finds the parts of both runs that it needs, the team copies them to scratch, and each lane merges as many keys.
+/// finds the parts of both runs that it needs, the team copies them to scratch, and each lane merges as many keys
+/// (detail/sort/merge_runs.hpp).
 ///
 /// Traffic: 2n (1 + p) with p = ceil(log2(n / tile)) passes (n = bytes of keys and values), and two searches per tile
 /// and pass. Launches: 1 + 2p.
@@ -21,13 +22,12 @@
 #include <type_traits>
 
 #include <tessera/collective/key_order.hpp>
-#include <tessera/collective/merge_path.hpp>
 #include <tessera/collective/team/merge_sort.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/kernels/detail/launch/views.hpp>
+#include <tessera/kernels/detail/sort/merge_runs.hpp>
 
 namespace tessera::kernels {
 
@@ -40,126 +40,41 @@ struct MergeSortTuning {
   static constexpr int chunks = is_gpu<Exec> ? 256 : 64;
   /// Bytes of a tile and its copy, at most: several teams share a multiprocessor, and a host's scratch holds 32 KiB.
   static constexpr std::size_t most_scratch = 28672;
+  /// Whether a pass merges in scratch. A host reads both runs through its caches: copies cost 1 to 8 ns per key.
+  static constexpr bool in_scratch = is_gpu<Exec>;
+  static constexpr int in_flight = is_gpu<Exec> ? chunk : 1;  ///< keys that a lane copies at a time
 };
 
 namespace detail {
 
-/// A key in scratch, with its place in the tile if values follow.
-template <class T, bool with_values>
-struct SortItem {
-  T key;
-  std::int32_t place;
-};
-template <class T>
-struct SortItem<T, false> {
-  T key;
-};
-
+/// Sorts each tile.
 template <class Exec, class T, class V, bool with_values, class Tuning>
-struct MergeSortKernels {
-  using Policy = Kokkos::TeamPolicy<Exec>;
-  using Member = typename Policy::member_type;
+struct SortTilesKernel {
   using Item = SortItem<T, with_values>;
   using Scratch = ScratchView<Item*, Exec>;
-  static constexpr int chunk = Tuning::chunk;
-  struct TilesTag {};
-  struct SearchTag {};
-  struct MergeTag {};
 
-  struct Before {
-    collective::KeyOrder<T> order;
-    KOKKOS_FUNCTION bool operator()(Item const& a, Item const& b) const { return order.before(a.key, b.key); }
-    KOKKOS_FUNCTION bool operator()(T a, T b) const { return order.before(a, b); }
-  };
-
-  Before before;
+  collective::KeyOrder<T> order;
   T const* from;
   V const* values_from;
   T* to;
   V* values_to;
-  std::size_t* splits;  // of each tile: keys of the first run before it
   std::size_t n;
   int tile;
-  std::size_t run;  // a multiple of the tile
 
-  [[nodiscard]] KOKKOS_FUNCTION static Item item(T key, [[maybe_unused]] int place) {
-    if constexpr (with_values) {
-      return {key, place};
-    } else {
-      return {key};
-    }
-  }
-
-  /// Sorts a tile.
-  KOKKOS_FUNCTION void operator()(TilesTag, Member const& team) const {
+  KOKKOS_FUNCTION void operator()(typename Kokkos::TeamPolicy<Exec>::member_type const& team) const {
     Scratch const a(team.team_scratch(0), tile);
     Scratch const b(team.team_scratch(0), tile);
     std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
-    int const count = count_from(begin);
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int i) { a(i) = item(from[begin + i], i); });
-    Scratch const sorted = team::merge_sort<chunk>(team, a, b, count, before);
-    store(team, sorted, begin, count, [&](int place) { return begin + place; });
-    leave_scratch(team);
-  }
-
-  /// Finds where a tile of the result begins in the first run of its pair.
-  KOKKOS_FUNCTION void operator()(SearchTag, std::size_t t) const {
-    Pair const pair = pair_of(t * tile);
-    T const* const first = from + pair.begin;
-    T const* const second = from + pair.middle;
-    splits[t] = collective::merge_path([&](std::size_t i) { return first[i]; }, pair.middle - pair.begin,
-                                       [&](std::size_t i) { return second[i]; }, pair.end - pair.middle,
-                                       t * tile - pair.begin, before);
-  }
-
-  /// Merges a tile of the result.
-  KOKKOS_FUNCTION void operator()(MergeTag, Member const& team) const {
-    Scratch const a(team.team_scratch(0), tile);
-    Scratch const b(team.team_scratch(0), tile);
-    auto const t = static_cast<std::size_t>(team.league_rank());
-    std::size_t const begin = t * tile;
-    int const count = count_from(begin);
-    Pair const pair = pair_of(begin);
-    std::size_t const split = splits[t];
-    std::size_t const next_split = begin + tile < pair.end ? splits[t + 1] : pair.middle - pair.begin;
-    int const n1 = static_cast<int>(next_split - split);
-    std::size_t const first = pair.begin + split;
-    std::size_t const second = pair.middle + (begin - pair.begin - split);
-    auto const source = [&](int i) { return i < n1 ? first + i : second + (i - n1); };
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int i) { a(i) = item(from[source(i)], i); });
-    team.team_barrier();
-    for (int own = team.team_rank() * chunk; own < count; own += team.team_size() * chunk) {
-      collective::merge_items([&](int i) { return a(i); }, n1, [&](int i) { return a(n1 + i); }, count - n1, own,
-                              Kokkos::min(own + chunk, count), before, [&](int i, Item const& taken) { b(i) = taken; });
-    }
-    team.team_barrier();
-    store(team, b, begin, count, source);
-    leave_scratch(team);
-  }
-
- private:
-  struct Pair {
-    std::size_t begin;
-    std::size_t middle;
-    std::size_t end;
-  };
-  [[nodiscard]] KOKKOS_FUNCTION Pair pair_of(std::size_t i) const {
-    std::size_t const begin = i / (2 * run) * (2 * run);
-    std::size_t const middle = Kokkos::min(begin + run, n);
-    return {begin, middle, Kokkos::min(middle + run, n)};
-  }
-  [[nodiscard]] KOKKOS_FUNCTION int count_from(std::size_t begin) const {
-    return n - begin < static_cast<std::size_t>(tile) ? static_cast<int>(n - begin) : tile;
-  }
-  // Writes the sorted items; `source(place)` is the index of the key that was at that place.
-  template <class Source>
-  KOKKOS_FUNCTION void store(Member const& team, Scratch const& sorted, std::size_t begin, int count,
-                             Source const& source) const {
+    auto const count = static_cast<int>(Kokkos::min(n - begin, static_cast<std::size_t>(tile)));
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int i) { a(i) = Item::of(from[begin + i], i); });
+    Scratch const sorted = team::merge_sort<Tuning::chunk>(
+        team, a, b, count, [&](Item const& x, Item const& y) { return order.before(x.key, y.key); });
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int i) {
       Item const own = sorted(i);
       to[begin + i] = own.key;
-      if constexpr (with_values) values_to[begin + i] = values_from[source(own.place)];
+      if constexpr (with_values) values_to[begin + i] = values_from[begin + own.place];
     });
+    leave_scratch(team);
   }
 };
 
@@ -179,17 +94,13 @@ class MergeSort {
   MergeSort(Exec const& exec, std::size_t n, bool with_values, std::int64_t tile = 0, std::int64_t team = 0,
             std::string const& label = "tessera::merge_sort")
       : n_(n), with_values_(with_values), label_(label) {
-    constexpr std::size_t chunk = Tuning::chunk;
-    std::size_t const bytes = 2 * (with_values ? sizeof(detail::SortItem<T, true>) : sizeof(T));
-    std::size_t chunks = Tuning::chunks;
-    while (chunks > 1 && chunks * chunk * bytes > Tuning::most_scratch) chunks /= 2;
-    if (tile == 0) tile = static_cast<std::int64_t>(chunks * chunk);
-    tile_ = static_cast<int>(tiles_of(scratch_tile<Exec>(tile, bytes, bytes * chunk), chunk) * chunk);
-    threads_ = team_size(exec, team > 0 || !is_gpu<Exec> ? team : static_cast<std::int64_t>(chunks));
-    std::size_t const spare = n > static_cast<std::size_t>(tile_) ? n : 0;
+    shape_ = detail::MergeShape::choose<Tuning>(
+        exec, with_values ? sizeof(detail::SortItem<T, true>) : sizeof(detail::SortItem<T, false>), tile, team);
+    auto const size = static_cast<std::size_t>(shape_.tile);
+    std::size_t const spare = n > size ? n : 0;
     keys_ = Kokkos::View<T*, Memory>(unset(label + "::keys"), spare);
     values_ = Kokkos::View<V*, Memory>(unset(label + "::values"), with_values ? spare : 0);
-    splits_ = Kokkos::View<std::size_t*, Memory>(unset(label + "::splits"), spare > 0 ? tiles_of(n, tile_) : 0);
+    splits_ = Kokkos::View<std::size_t*, Memory>(unset(label + "::splits"), spare > 0 ? tiles_of(n, size) : 0);
   }
 
   /// Enqueues the sort: `sorted` and `sorted_values` get all keys and values in the order; equal keys keep their order.
@@ -220,43 +131,32 @@ class MergeSort {
   template <bool with_values>
   void launch(Exec const& exec, collective::KeyOrder<T> const& order, T const* from, V const* values_from, T* to,
               V* values_to) const {
-    using Kernels = detail::MergeSortKernels<Exec, T, V, with_values, Tuning>;
-    using Tag = typename Kernels::TilesTag;
-    auto const size = static_cast<std::size_t>(tile_);
+    using SortTiles = detail::SortTilesKernel<Exec, T, V, with_values, Tuning>;
+    using Merge = detail::MergeRunsKernel<Exec, T, V, with_values, detail::EqualRuns, Tuning>;
+    auto const size = static_cast<std::size_t>(shape_.tile);
     int const tiles = league_of(tiles_of(n_, size));
     if (tiles == 0) return;
-    std::size_t const bytes = 2 * Kernels::Scratch::shmem_size(size);
     T* other = keys_.data();
     V* values_other = values_.data();
     for (std::size_t run = size; run < n_; run *= 2) {  // the last pass writes the result
       Kokkos::kokkos_swap(to, other);
       Kokkos::kokkos_swap(values_to, values_other);
     }
-    Kernels kernels{{order}, from, values_from, to, values_to, splits_.data(), n_, tile_, size};
-    Kokkos::parallel_for(label_ + "::tiles", with_scratch(Kokkos::TeamPolicy<Exec, Tag>(exec, tiles, threads_), bytes),
-                         kernels);
+    Kokkos::parallel_for(
+        label_ + "::tiles",
+        with_scratch(Kokkos::TeamPolicy<Exec>(exec, tiles, shape_.threads), 2 * SortTiles::Scratch::shmem_size(size)),
+        SortTiles{order, from, values_from, to, values_to, n_, shape_.tile});
     for (std::size_t run = size; run < n_; run *= 2) {
-      kernels.run = run;
-      kernels.from = to;
-      kernels.values_from = values_to;
-      kernels.to = other;
-      kernels.values_to = values_other;
+      Merge{order, to, values_to, other, values_other, splits_.data(), n_, shape_.tile, {run, n_}}.enqueue(
+          exec, label_, shape_.threads);
       Kokkos::kokkos_swap(to, other);
       Kokkos::kokkos_swap(values_to, values_other);
-      Kokkos::parallel_for(
-          label_ + "::search",
-          Kokkos::RangePolicy<Exec, typename Kernels::SearchTag, Kokkos::IndexType<std::size_t>>(exec, 0, tiles),
-          kernels);
-      Kokkos::parallel_for(
-          label_ + "::merge",
-          with_scratch(Kokkos::TeamPolicy<Exec, typename Kernels::MergeTag>(exec, tiles, threads_), bytes), kernels);
     }
   }
 
   std::size_t n_;
   bool with_values_;
-  int threads_ = 1;
-  int tile_ = 0;
+  detail::MergeShape shape_;
   std::string label_;
   Kokkos::View<T*, Memory> keys_;
   Kokkos::View<V*, Memory> values_;
