@@ -21,6 +21,7 @@
 #endif
 
 #include <tessera/cli/nearest.hpp>
+#include <tessera/core/host_pool.hpp>
 #include <tessera/core/host_threads.hpp>
 #include <tessera/driver/driver.hpp>
 #include <tessera/io/case_file.hpp>
@@ -218,7 +219,9 @@ class Cases {
       while (end < run_.plan.cases.size() && run_.plan.cases[end].same_input) ++end;
       next.end = end;
     } while (end < run_.plan.cases.size() && group.size() < host_threads() && run_.ranks.count() == 1 &&
-             1.5 * needed_with(need()) < free_host_bytes());
+             1.5 * needed_with(need()) < free_host_bytes() + HostPool::instance().kept_bytes());
+    // What is kept of other cases may be of other sizes.
+    if (held + results > free_host_bytes()) HostPool::instance().release();
     return group;
   }
 
@@ -327,6 +330,7 @@ class Cases {
   }
 
   RunState& run_;
+  HostPool::Keeping keeping_;                     // blocks of Kokkos' memory: freed before the Runtime ends
   std::mutex announcing_;                         // for references, several of which may run
   double most_bytes_ = 0;                         // of host memory, of the largest case
   std::map<PlannedCase const*, Source> sources_;  // that were read early

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include <tessera/core/host_pool.hpp>
 #include <tessera/core/host_threads.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/with_dtype.hpp>
@@ -176,7 +177,9 @@ std::vector<std::shared_ptr<unsigned char>> host_memory_of(std::vector<FieldSpec
                                                            std::vector<Shape> const& shapes) {
   std::vector<std::shared_ptr<unsigned char>> memory;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    memory.push_back(allocate_on_host(count_of(shapes.at(i)) * size_of(specs[i].dtype), specs[i].name));
+    std::size_t const bytes = count_of(shapes.at(i)) * size_of(specs[i].dtype);
+    memory.push_back(
+        HostPool::instance().take("input", bytes, [&] { return allocate_on_host(bytes, specs[i].name); }));
   }
   return memory;
 }
@@ -268,7 +271,10 @@ std::shared_ptr<unsigned char> HostBuffers::take(std::size_t bytes) {
   for (auto const& [size, memory] : buffers_) {
     if (size == bytes && memory.use_count() == 1) return memory;
   }
-  return buffers_.emplace_back(bytes, allocate_on_host(bytes, "tessera: result")).second;
+  return buffers_
+      .emplace_back(bytes, HostPool::instance().take(
+                               "array", bytes, [&] { return allocate_on_host(bytes, "tessera: result"); }))
+      .second;
 }
 
 GuardedFields::GuardedFields(std::string_view space, std::vector<FieldSpec> specs, std::vector<Shape> shapes)

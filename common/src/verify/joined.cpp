@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include <tessera/core/host_pool.hpp>
 #include <tessera/core/host_threads.hpp>
 #include <tessera/ranks/part.hpp>
 #include <tessera/verify/compact.hpp>
@@ -44,9 +45,9 @@ class Joined {
     if (needs_wide_) {
       if (all_.value.empty()) empty.push_back(&all_.value);
     } else if (needs_compact_) {
-      compact_ = std::shared_ptr<CompactElement[]>(new CompactElement[count_]);
+      compact_ = pooled_array<CompactElement>(count_);
     } else {
-      narrow_ = std::shared_ptr<float[]>(new float[count_]);
+      narrow_ = pooled_array<float>(count_);
     }
     for (std::size_t b = 0; b < bounds.size(); ++b) {
       if (needs_[b] && (all_.*bounds[b]).empty()) empty.push_back(&(all_.*bounds[b]));

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <tessera/core/host_pool.hpp>
 #include <tessera/core/host_threads.hpp>
 #include <tessera/core/with_dtype.hpp>
 #include <tessera/verify/compact.hpp>
@@ -577,7 +578,7 @@ void make_narrow(ExpectedField& expected, DType dtype) {
   bool const rounded = exact && expected.offset.empty() && expected.bfloat16_offset.empty() && dtype == DType::float32;
 
   std::atomic<bool> lossless = true;
-  std::shared_ptr<float[]> const narrow(new float[count]);
+  std::shared_ptr<float[]> const narrow = pooled_array<float>(count);
   float* const floats = narrow.get();
   for_blocks(count, compared_at_once, [&](std::size_t, std::size_t begin, std::size_t end) {
     bool all = true;
