@@ -1,6 +1,7 @@
 #include <tessera/verify/verify.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -110,6 +111,17 @@ void merge(Verdict& all, Verdict const& later) {
   all.seen.merge(later.seen);
 }
 
+/// Elements that are compared together.
+constexpr std::size_t compared_together = 64;
+
+/// Numbers of elements that are compared together. No loop over them has a branch, so that compilers make vectors.
+using Numbers = std::array<double, compared_together>;
+struct ElementsTogether {
+  Numbers value;
+  Numbers scale;
+  Numbers offset;
+};
+
 /// The elements of a reference as arrays. `scale` may be null: exact everywhere. `offset` may be null: no offset.
 template <class Value>
 struct Arrays {
@@ -122,7 +134,41 @@ struct Arrays {
             .scale = scale == nullptr ? 0 : scale[i],
             .offset = offset == nullptr ? 0 : offset[i]};
   }
+  void expand(std::size_t begin, ElementsTogether& to) const {
+    for (std::size_t k = 0; k < compared_together; ++k) to.value[k] = static_cast<double>(value[begin + k]);
+    auto const copy = [&](double const* from, Numbers& numbers) {
+      if (from == nullptr) {
+        numbers.fill(0);
+      } else {
+        std::copy_n(from + begin, compared_together, numbers.begin());
+      }
+    };
+    copy(scale, to.scale);
+    copy(offset, to.offset);
+  }
 };
+
+/// Returns `a` where the mask's bits are 1, `b` where they are 0.
+double chosen(std::uint64_t mask, double a, double b) {
+  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(a) & mask) | (std::bit_cast<std::uint64_t>(b) & ~mask));
+}
+std::uint64_t mask_if(bool condition) { return condition ? ~std::uint64_t{0} : 0; }
+
+/// Returns expanded(compact), without branches.
+WholeElement expanded_by_masks(CompactElement const& compact) {
+  using detail::CompactKind;
+  std::uint32_t const kind = compact.bounds >> 30;
+  std::uint64_t const is_scale = mask_if(kind == static_cast<std::uint32_t>(CompactKind::scale));
+  std::uint64_t const has_magnitude = mask_if(kind == static_cast<std::uint32_t>(CompactKind::offset_and_magnitude));
+  int const rest = static_cast<int>(((compact.bounds >> detail::bits_of_bound) + 31) & 0x3F) - 31;
+  double const bound = std::bit_cast<double>(std::uint64_t{compact.bounds & 0xFF'FFFFU} << detail::dropped_bits);
+  auto const nearest = static_cast<double>(compact.value);
+  double const magnitude = std::abs(nearest) + rest * detail::power_of_two(detail::exponent_of_rest(compact.value));
+  double const of_magnitude = magnitude * (1 + 0x1p-24) + static_cast<double>(std::numeric_limits<float>::denorm_min());
+  return {.value = std::copysign(magnitude, nearest),
+          .scale = chosen(is_scale, bound, chosen(has_magnitude, of_magnitude, 0)),
+          .offset = chosen(is_scale, 0, bound)};
+}
 
 /// Compact elements of a reference. `value` may be null: the elements' own values.
 template <class Value>
@@ -137,7 +183,81 @@ struct CompactElements {
     if (exact) element.scale = 0;
     return element;
   }
+  void expand(std::size_t begin, ElementsTogether& to) const {
+    for (std::size_t k = 0; k < compared_together; ++k) {
+      WholeElement const element = expanded_by_masks(elements[begin + k]);
+      to.value[k] = element.value;
+      to.scale[k] = element.scale;
+      to.offset[k] = element.offset;
+    }
+    if (value != nullptr) {
+      for (std::size_t k = 0; k < compared_together; ++k) to.value[k] = static_cast<double>(value[begin + k]);
+    }
+    if (exact) to.scale.fill(0);
+  }
 };
+
+/// Compares elements begin .. begin + compared_together - 1 at once. Returns false, with the verdict unchanged, if one
+/// of them is not finite, unchecked or wrong, or if it sets a new worst error or least bound: these are compared one by
+/// one.
+template <class T, class Expected>
+bool pass_together(Expected const& expected, T const* actual, Tolerance const& tolerance, std::size_t begin,
+                   Verdict& verdict) {
+  if constexpr (!std::is_same_v<T, float> && !std::is_same_v<T, double>) {
+    return false;
+  } else {
+    if (tolerance.flushed > 0) return false;
+    constexpr std::size_t lanes = 8;
+    Coverage& seen = verdict.seen;
+    double const worst = verdict.worst;
+    double const least_bound = seen.least_bound;
+    ElementsTogether elements;  // NOLINT(cppcoreguidelines-pro-type-member-init): expand() sets them
+    Numbers bounds;             // NOLINT(cppcoreguidelines-pro-type-member-init)
+    expected.expand(begin, elements);
+    std::uint64_t const never_grows = mask_if(tolerance.growth == 0);
+    std::uint64_t all_plain = ~std::uint64_t{0};
+    for (std::size_t k = 0; k < compared_together; ++k) {
+      double const wanted = elements.value[k];
+      double const scale = elements.scale[k];
+      double const offset = elements.offset[k];
+      auto const found = static_cast<double>(actual[begin + k]);
+      double const magnitude = std::abs(wanted);
+      std::uint64_t const exact = (mask_if(scale == 0) | never_grows) & mask_if(offset == 0);
+      double const error = std::abs(found - chosen(exact, static_cast<double>(static_cast<T>(wanted)), wanted));
+      double const less = chosen(mask_if(magnitude < scale), magnitude, scale);
+      double const limit = tolerance.growth * scale + tolerance.of_means * less + offset + tolerance.underflow +
+                           tolerance.half_ulps * half_ulp<T>(wanted);
+      double const bound = chosen(exact, 0, limit);
+      bounds[k] = bound;
+      all_plain &= mask_if(magnitude < infinity) & mask_if(std::abs(found) < infinity) & mask_if(scale < infinity) &
+                   mask_if(offset < infinity) & mask_if(error <= bound) & mask_if(error <= worst * bound) &
+                   (mask_if(bound > 0) | mask_if(least_bound == 0)) & mask_if(bound >= least_bound * magnitude);
+    }
+    if (all_plain == 0) return false;
+    std::array<double, lanes> squares{};
+    std::array<double, lanes> term_squares{};
+    std::array<double, lanes> largest{};
+    std::array<double, lanes> largest_bound{};
+    for (std::size_t k = 0; k < compared_together; k += lanes) {
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        double const magnitude = std::abs(elements.value[k + lane]);
+        double const of_terms = std::max(magnitude, elements.scale[k + lane]);
+        squares[lane] += magnitude * magnitude;
+        term_squares[lane] += of_terms * of_terms;
+        largest[lane] = std::max(largest[lane], magnitude);
+        largest_bound[lane] = std::max(largest_bound[lane], bounds[k + lane]);
+      }
+    }
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      seen.squares += squares[lane];
+      seen.term_squares += term_squares[lane];
+      seen.largest = std::max(seen.largest, largest[lane]);
+      seen.largest_bound = std::max(seen.largest_bound, largest_bound[lane]);
+    }
+    seen.finite += compared_together;
+    return true;
+  }
+}
 
 /// Compares elements begin .. end - 1 with `expected(i)`.
 template <class T, class Expected>
@@ -146,7 +266,14 @@ Verdict compare(Expected const& expected, T const* actual, Tolerance const& tole
   Verdict verdict;
   Coverage& seen = verdict.seen;
   seen.count = end - begin;
+  std::size_t next_block = begin;
   for (std::size_t i = begin; i < end; ++i) {
+    while (i == next_block && end - i >= compared_together) {
+      next_block += compared_together;
+      if (!pass_together(expected, actual, tolerance, i, verdict)) break;
+      i = next_block;
+    }
+    if (i == end) break;
     auto const [wanted, scale, offset] = expected(i);
     if (scale == infinity || offset == infinity) {
       ++seen.unchecked;

@@ -1,6 +1,7 @@
 // The verifier on right and wrong results. Each rule of verify.hpp has a test that fails without the rule.
 
 #include <tessera/core/random.hpp>
+#include <tessera/verify/compact.hpp>
 #include <tessera/verify/sample.hpp>
 #include <tessera/verify/verify.hpp>
 
@@ -75,6 +76,45 @@ struct Sequence {
   [[nodiscard]] ExpectedField expected() const { return reference(values, values); }
   std::vector<double> values;
 };
+
+/// Compares elements together with the rest of a field, and each of them alone: the verdicts must agree.
+template <class T>
+void expect_same_alone(ExpectedField const& expected, std::vector<T> const& actual, Chain const& chain) {
+  Verdict const all = verify(expected, field(actual), chain);
+  Verdict alone;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    auto const of_one = [&](std::vector<double> const& all_of) {
+      return all_of.empty() ? all_of : std::vector{all_of[i]};
+    };
+    ExpectedField one = reference(of_one(expected.value), of_one(expected.scale));
+    one.offset = of_one(expected.offset);
+    if (expected.compact != nullptr) {
+      one.compact = std::shared_ptr<tessera::CompactElement const[]>(expected.compact, expected.compact.get() + i);
+      one.shape = {1};
+    }
+    Verdict const verdict = verify(one, field<T>({actual[i]}), chain);
+    if (alone.wrong == 0 && verdict.wrong > 0) alone.first_wrong = i;
+    alone.wrong += verdict.wrong;
+    if (verdict.worst > alone.worst) {
+      alone.worst = verdict.worst;
+      alone.worst_index = i;
+    }
+    alone.seen.merge(verdict.seen);
+  }
+  EXPECT_EQ(all.passed, alone.wrong == 0);
+  EXPECT_EQ(all.wrong, alone.wrong);
+  EXPECT_EQ(all.first_wrong, alone.first_wrong);
+  EXPECT_EQ(all.worst_index, alone.worst_index);
+  EXPECT_DOUBLE_EQ(all.worst, alone.worst);
+  EXPECT_EQ(all.seen.count, alone.seen.count);
+  EXPECT_EQ(all.seen.unchecked, alone.seen.unchecked);
+  EXPECT_EQ(all.seen.finite, alone.seen.finite);
+  EXPECT_EQ(all.seen.largest_bound, alone.seen.largest_bound);
+  EXPECT_DOUBLE_EQ(all.seen.least_bound, alone.seen.least_bound);
+  EXPECT_EQ(all.seen.largest, alone.seen.largest);
+  EXPECT_NEAR(all.seen.squares / alone.seen.squares, 1, 1e-12);
+  EXPECT_NEAR(all.seen.term_squares / alone.seen.term_squares, 1, 1e-12);
+}
 
 template <class T>
 class Verify : public testing::Test {};
@@ -1224,6 +1264,65 @@ TEST(Moved, ZerosOfASample) {
   std::vector<tessera::Stretch> const all{{0, 3}};
   EXPECT_TRUE(verify(gather(expected, all), exchanged, exact).passed);
   EXPECT_FALSE(verify(gather(expected, all), field<float>({0.0F, 0.0F, 1.0F}), exact).passed);
+}
+
+// Elements are compared many at a time. An element that is wrong, not finite, unchecked, exact beside others, or with a
+// new worst error must count as it does alone, wherever it is.
+TEST(VerifyTogether, AnElementCountsAsItDoesAlone) {
+  std::size_t const n = 200;
+  for (Chain const& chain : {Chain(0), Chain(5), Chain(5, true), Chain(100, false, true)}) {
+    for (bool const has_scales : {false, true}) {
+      ExpectedField expected = reference(std::vector<double>(n), std::vector<double>(has_scales ? n : 0));
+      std::vector<float> right(n);
+      std::vector<tessera::CompactElement> packed(n);
+      if (has_scales) expected.offset.resize(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        auto const number = tessera::random_value<double>(1, 2, i);
+        expected.value[i] = has_scales ? number * 1.1 : number;
+        right[i] = static_cast<float>(expected.value[i]);
+        if (!has_scales) continue;
+        expected.scale[i] = std::abs(expected.value[i]);
+        expected.offset[i] = i % 3 == 0 ? 1e-9 : 0;
+        if (chain.rounding_steps > 0 && i > 70) right[i] = next(right[i]);
+      }
+      auto const compared = [&](ExpectedField const& with, std::vector<float> const& actual) {
+        expect_same_alone(with, actual, chain);
+        if (!has_scales) return;
+        ExpectedField compact = with;
+        for (std::size_t i = 0; i < n; ++i) {
+          ASSERT_TRUE(tessera::compact({with.value[i], with.scale[i], with.offset[i]}, packed[i])) << i;
+        }
+        compact.compact = std::shared_ptr<tessera::CompactElement const[]>(std::shared_ptr<void>(), packed.data());
+        compact.value = compact.scale = compact.offset = {};
+        expect_same_alone(compact, actual, chain);
+      };
+      compared(expected, right);
+      for (std::size_t const place : {0, 3, 63, 64, 127, 130, 191, 192, 199}) {
+        for (float const wrong : {right[place] + 1, right[place] * 3, std::nanf(""), HUGE_VALF, -0.0F}) {
+          std::vector<float> actual = right;
+          actual[place] = wrong;
+          compared(expected, actual);
+        }
+        for (double const value : {not_a_number, infinity, 0.0, 1e-41}) {
+          ExpectedField other = expected;
+          std::vector<float> actual = right;
+          other.value[place] = value;
+          if (has_scales) other.scale[place] = std::isfinite(value) ? std::abs(value) : 0;
+          if (has_scales) other.offset[place] = 0;
+          actual[place] = static_cast<float>(value);
+          compared(other, actual);
+        }
+        if (!has_scales) continue;
+        ExpectedField other = expected;
+        other.scale[place] = infinity;
+        compared(other, right);
+        other.scale[place] = other.offset[place] = 0;  // exact beside others
+        std::vector<float> actual = right;
+        actual[place] = static_cast<float>(other.value[place]);
+        compared(other, actual);
+      }
+    }
+  }
 }
 
 }  // namespace
