@@ -12,6 +12,7 @@
 #include <tessera/core/host_threads.hpp>
 #include <tessera/core/with_dtype.hpp>
 #include <tessera/driver/driver.hpp>
+#include <tessera/driver/pieces.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/transport.hpp>
 #include <tessera/table/runtime.hpp>
@@ -211,6 +212,42 @@ RanksReport over_ranks(ranks::Ranks const& ranks, Samples const& samples, std::s
   return report;
 }
 
+// True if a field passes if all of its pieces do: nothing judges it as a whole. Parts of its reference need no copy.
+// Moved zeros of both signs may be in another piece than the reference's: such a piece fails.
+bool has_pieces(ExpectedField const& expected) {
+  bool const has_bounds =
+      std::ranges::any_of(expected_bounds, [&](auto const bound) { return !(expected.*bound).empty(); });
+  bool const is_large = expected.narrow != nullptr || expected.compact != nullptr || expected.moved.data != nullptr;
+  return is_large && !has_bounds && !expected.statistic && !expected.of_result;
+}
+
+ExpectedField piece_of(ExpectedField const& expected, Stretch const& piece) {
+  ExpectedField part{.name = expected.name,
+                     .shape = {piece.end - piece.begin},
+                     .value = {},
+                     .scale = {},
+                     .terms = expected.terms,
+                     .rounded_sums = expected.rounded_sums,
+                     .each_sees_all = expected.each_sees_all,
+                     .exact = expected.exact,
+                     .grid = expected.grid};
+  if (expected.narrow != nullptr) {
+    part.narrow = std::shared_ptr<float const[]>(expected.narrow, expected.narrow.get() + piece.begin);
+  }
+  if (expected.compact != nullptr) {
+    part.compact = std::shared_ptr<CompactElement const[]>(expected.compact, expected.compact.get() + piece.begin);
+  }
+  if (expected.moved.data != nullptr) {
+    auto const* const bytes = static_cast<unsigned char const*>(expected.moved.data.get());
+    part.moved = {expected.name,
+                  expected.moved.dtype,
+                  part.shape,
+                  {expected.moved.data, bytes + piece.begin * size_of(expected.moved.dtype)}};
+    part.has_all_zeros = expected.has_all_zeros;
+  }
+  return part;
+}
+
 // The fields that were checked after a launch, and their fault.
 struct Checked {
   std::vector<HostField> fields;
@@ -251,6 +288,61 @@ Checked check_launch(RowRun& run, Case const& problem_case, Oracle const& oracle
   checked.fields = run.results();
   checked.fault = find_fault(checked.fields, oracle, written, chain, report, seen);
   return checked;
+}
+
+// The same as check_launch() for a result that is right, piece by piece. Returns false if it is wrong, or if its fields
+// have no pieces: then nothing is reported, and the result must be checked as a whole.
+bool passes_in_pieces(RowRun& run, Case const& problem_case, Oracle const& oracle,
+                      std::vector<WrittenField> const& written, Chain const& chain, RowReport& report,
+                      std::vector<Coverage>& seen) {
+  bool const is_whole =
+      oracle.from_file.empty() && oracle.sample.empty() &&
+      std::ranges::all_of(written, [](WrittenField const& one) { return one.count_field.empty() && !one.own_values; });
+  std::vector<HostField> const outputs = problem_case.output_shapes();
+  if (!is_whole || outputs.size() != oracle.reference.size()) return false;
+  auto const of_row = [&](ExpectedField const& field) {
+    return elements_written(written, field.name, oracle.reference).has_value();
+  };
+  auto const elements_of_piece = [&](ExpectedField const& expected) {
+    HostField const* const output = find_field(outputs, expected.name);
+    return std::max<std::size_t>(1, piece_bytes() / (output == nullptr ? 1 : size_of(output->dtype)));
+  };
+  bool is_large = false;
+  for (ExpectedField const& expected : oracle.reference) {
+    if (!of_row(expected)) continue;
+    if (!has_pieces(expected)) return false;
+    is_large = is_large || count_of(expected.shape) > elements_of_piece(expected);
+  }
+  if (!is_large) return false;
+
+  double worst = 0;
+  std::vector<Coverage> all;
+  for (ExpectedField const& expected : oracle.reference) {
+    if (!of_row(expected)) continue;
+    std::size_t const count = count_of(expected.shape);
+    std::size_t const at_once = elements_of_piece(expected);
+    Coverage& of_field = all.emplace_back();
+    of_field.blind = count > 0;
+    for (std::size_t begin = 0; begin < count; begin += at_once) {
+      Stretch const piece{begin, std::min(count, begin + at_once)};
+      // Asked for one field after the other, in the order of the outputs.
+      std::size_t next = 0;
+      std::vector<HostField> const fields = run.fetch_sample([&](std::size_t) {
+        return outputs.at(next++).name == expected.name ? std::vector<Stretch>{piece} : std::vector<Stretch>();
+      });
+      HostField const* const actual = find_field(fields, expected.name);
+      if (actual == nullptr) return false;
+      Verdict const verdict = verify(piece_of(expected, piece), *actual, chain);
+      if (!verdict.passed) return false;
+      worst = std::max(worst, verdict.worst);
+      bool const blind = of_field.blind && verdict.seen.blind;
+      of_field.merge(verdict.seen);
+      of_field.blind = blind;
+    }
+  }
+  report.worst_error_in_bounds = std::max(report.worst_error_in_bounds, worst);
+  seen = std::move(all);
+  return true;
 }
 
 // True if every element has only one correct value (+0 and -0 aside), and the check of this row would have detected any
@@ -299,22 +391,29 @@ std::string judge(RowRun& run, Row const& row, Case const& problem_case, Oracle 
   double const first_launch = steady_seconds() - begin;
   bool const only_first = oracle.verify.kind == VerifyOptions::Kind::first;
   bool const sampled = oracle.verify.kind == VerifyOptions::Kind::sample;
-  bool kept = verified.space == row.space && verified.written == written && !take_output && run.same_as_kept();
-  Checked first;
+  bool const known = verified.space == row.space && verified.written == written && !take_output && run.same_as_kept();
+  bool kept = known;
+  if (!known && !sampled) {
+    verified = {};
+    kept = run.keep();
+  }
   std::vector<Coverage> seen;
-  if (kept) {
+  auto const check = [&] {
+    // Without a copy that is kept, a checksum needs the whole result.
+    bool const passes = kept && !take_output && !is_host_space(row.space) &&
+                        passes_in_pieces(run, problem_case, oracle, written, chain, report, seen);
+    return passes ? Checked() : check_launch(run, problem_case, oracle, written, chain, report, seen);
+  };
+  Checked first;
+  if (known) {
     seen = verified.seen;
   } else {
-    first = check_launch(run, problem_case, oracle, written, chain, report, seen);
+    first = check();
   }
   note_coverage(seen, report);
   if (std::string const fault = agreed(ranks, first.fault); !fault.empty()) return "first launch: " + fault;
   if (only_first && take_output) take_output(row, written_part(first.fields, written, oracle));
-  if (!kept && !sampled) {
-    verified = {};
-    kept = run.keep();
-    if (kept && one_right_result(oracle, seen)) verified = {row.space, written, seen};
-  }
+  if (!known && kept && one_right_result(oracle, seen)) verified = {row.space, written, seen};
   bool const wants_same_bits = row.info.deterministic && !only_first;
   std::uint64_t const first_bits = wants_same_bits && !kept ? checksum(first.fields) : 0;
   first.fields.clear();  // the next launch may overwrite them
@@ -352,7 +451,7 @@ std::string judge(RowRun& run, Row const& row, Case const& problem_case, Oracle 
   report.note = run.note();
   if (!only_first) {
     bool const same = kept && run.same_as_kept();
-    Checked const last = same ? Checked() : check_launch(run, problem_case, oracle, written, chain, report, seen);
+    Checked const last = same ? Checked() : check();
     note_coverage(seen, report);
     if (std::string const fault = agreed(ranks, last.fault); !fault.empty()) {
       return concat("after ", report.samples.seconds.size(), " samples: ", fault);
@@ -414,6 +513,11 @@ std::unique_ptr<RowRun> start(Row const& row, Case& problem_case) {
 }
 
 }  // namespace
+
+std::size_t& piece_bytes() {
+  static std::size_t bytes = std::size_t{1} << 26;
+  return bytes;
+}
 
 std::optional<std::size_t> elements_written(std::vector<WrittenField> const& written, std::string const& field,
                                             std::vector<ExpectedField> const& reference) {

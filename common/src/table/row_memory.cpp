@@ -48,53 +48,101 @@ void copy_on_host(void* to, void const* from, std::size_t bytes) {
   });
 }
 
-using Pinned = Bytes<Kokkos::SharedHostPinnedSpace>;
 constexpr std::size_t pinned_bytes = std::size_t{1} << 26;
 
-// Pinned memory, for copies from and to a device at the bus' full speed. Allocating it takes longer than using it, so
-// one block is kept until the end.
-Pinned& pinned_block() {
-  static Pinned block;
-  if (block.extent(0) == 0) {
-    block = Pinned(unset("tessera: pinned"), pinned_bytes);
-    Kokkos::push_finalize_hook([] { block = Pinned(); });
+// Returns pinned memory that has no other owner, for copies from and to a device at the bus' full speed. Allocating it
+// takes longer than using it, so blocks are kept until the end.
+std::shared_ptr<unsigned char> pinned_memory() {
+  static std::vector<std::shared_ptr<unsigned char>> blocks;
+  for (auto const& block : blocks) {
+    if (block.use_count() == 1) return block;
   }
-  return block;
+  if (blocks.empty()) Kokkos::push_finalize_hook([] { blocks.clear(); });
+  return blocks.emplace_back(allocate<Kokkos::SharedHostPinnedSpace>(pinned_bytes, "tessera: pinned"));
 }
 
-// Copies between host memory and memory that the host cannot access. Large copies go through pinned memory, which all
-// cores fill or empty.
-template <bool ToHost, class To, class From>
-void copy_across(To const& to, From const& from) {
-  std::size_t const bytes = to.extent(0);
-  if (bytes <= pinned_bytes / 16) return Kokkos::deep_copy(to, from);
-  Pinned const pinned = pinned_block();
-  for (std::size_t begin = 0; begin < bytes; begin += pinned_bytes) {
-    std::pair const range(begin, std::min(bytes, begin + pinned_bytes));
-    auto const piece = Kokkos::subview(pinned, std::pair(std::size_t{0}, range.second - range.first));
+// Starts a copy between pinned memory and the memory of a device.
+template <class Exec, bool ToHost>
+void start_copy(Exec const& exec, unsigned char* pinned, unsigned char* device, std::size_t bytes) {
+  auto const host = unmanaged<Kokkos::SharedHostPinnedSpace>(pinned, bytes);
+  auto const other = unmanaged<typename Exec::memory_space>(device, bytes);
+  if constexpr (ToHost) {
+    Kokkos::deep_copy(exec, host, other);
+  } else {
+    Kokkos::deep_copy(exec, other, host);
+  }
+}
+
+// Copies between host memory and memory that the host cannot access. Large copies go through two blocks of pinned
+// memory: all cores fill or empty one of them while the bus moves the other.
+template <class Exec, bool ToHost>
+void copy_across(unsigned char* host, unsigned char* device, std::size_t bytes) {
+  if (bytes <= pinned_bytes / 16) {
+    auto const here = unmanaged<Kokkos::HostSpace>(host, bytes);
+    auto const there = unmanaged<typename Exec::memory_space>(device, bytes);
     if constexpr (ToHost) {
-      Kokkos::deep_copy(piece, Kokkos::subview(from, range));
-      copy_on_host(to.data() + begin, piece.data(), piece.extent(0));
+      Kokkos::deep_copy(here, there);
     } else {
-      copy_on_host(piece.data(), from.data() + begin, piece.extent(0));
-      Kokkos::deep_copy(Kokkos::subview(to, range), piece);
+      Kokkos::deep_copy(there, here);
+    }
+    return;
+  }
+  std::shared_ptr<unsigned char> const one = pinned_memory();
+  std::shared_ptr<unsigned char> const other = pinned_memory();
+  std::array<unsigned char*, 2> const pinned{one.get(), other.get()};
+  std::size_t const pieces = blocks_in(bytes, pinned_bytes);
+  auto const length = [&](std::size_t piece) { return std::min(pinned_bytes, bytes - piece * pinned_bytes); };
+  Exec const exec{};
+  Kokkos::fence("tessera: before a copy");  // the copy may be in another stream than the launches
+  for (std::size_t piece = 0; piece <= pieces; ++piece) {
+    // Before the fence, the bus moves the piece before this one in one direction, or this one in the other.
+    if constexpr (ToHost) {
+      if (piece < pieces) {
+        start_copy<Exec, ToHost>(exec, pinned[piece % 2], device + piece * pinned_bytes, length(piece));
+      }
+      if (piece > 0) {
+        copy_on_host(host + (piece - 1) * pinned_bytes, pinned[(piece - 1) % 2], length(piece - 1));
+      }
+      exec.fence("tessera: piece copied");
+    } else {
+      if (piece < pieces) copy_on_host(pinned[piece % 2], host + piece * pinned_bytes, length(piece));
+      exec.fence("tessera: piece copied");
+      if (piece < pieces) {
+        start_copy<Exec, ToHost>(exec, pinned[piece % 2], device + piece * pinned_bytes, length(piece));
+      }
     }
   }
 }
 
+// Copies between host memory and a space's memory. `from` is only read.
 template <bool ToHost>
 void copy_bytes(std::string_view space, void* to, void const* from, std::size_t bytes) {
   in_space(space, [&]<class Exec>() {
-    using Memory = typename Exec::memory_space;
-    if constexpr (on_host<Memory>) {
+    if constexpr (on_host<typename Exec::memory_space>) {
       copy_on_host(to, from, bytes);
     } else {
-      using To = std::conditional_t<ToHost, Kokkos::HostSpace, Memory>;
-      using From = std::conditional_t<ToHost, Memory, Kokkos::HostSpace>;
-      copy_across<ToHost>(unmanaged<To>(static_cast<unsigned char*>(to), bytes),
-                          unmanaged<From>(static_cast<unsigned char const*>(from), bytes));
+      auto* const target = static_cast<unsigned char*>(to);
+      auto* const source = const_cast<unsigned char*>(static_cast<unsigned char const*>(from));
+      copy_across<Exec, ToHost>(ToHost ? target : source, ToHost ? source : target, bytes);
     }
   });
+}
+
+// Returns a copy of a piece of a field in host memory. A large piece of a device's memory goes straight to pinned
+// memory, whose pages are not fresh.
+std::shared_ptr<unsigned char> fetched(std::string_view space, unsigned char* from, std::size_t bytes) {
+  std::shared_ptr<unsigned char> to;
+  in_space(space, [&]<class Exec>() {
+    if constexpr (!on_host<typename Exec::memory_space>) {
+      if (bytes <= pinned_bytes / 16 || bytes > pinned_bytes) return;
+      to = pinned_memory();
+      Exec const exec{};
+      Kokkos::fence("tessera: before a copy");
+      start_copy<Exec, true>(exec, to.get(), from, bytes);
+      exec.fence("tessera: piece copied");
+    }
+  });
+  return to;
 }
 
 // True if `bytes` bytes on a device are equal: -0 differs from +0, and a NaN equals the same NaN.
@@ -178,8 +226,7 @@ std::vector<std::shared_ptr<unsigned char>> host_memory_of(std::vector<FieldSpec
   std::vector<std::shared_ptr<unsigned char>> memory;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     std::size_t const bytes = count_of(shapes.at(i)) * size_of(specs[i].dtype);
-    memory.push_back(
-        HostPool::instance().take("input", bytes, [&] { return allocate_on_host(bytes, specs[i].name); }));
+    memory.push_back(HostPool::instance().take("input", bytes, [&] { return allocate_on_host(bytes, specs[i].name); }));
   }
   return memory;
 }
@@ -272,8 +319,8 @@ std::shared_ptr<unsigned char> HostBuffers::take(std::size_t bytes) {
     if (size == bytes && memory.use_count() == 1) return memory;
   }
   return buffers_
-      .emplace_back(bytes, HostPool::instance().take(
-                               "array", bytes, [&] { return allocate_on_host(bytes, "tessera: result"); }))
+      .emplace_back(
+          bytes, HostPool::instance().take("array", bytes, [&] { return allocate_on_host(bytes, "tessera: result"); }))
       .second;
 }
 
@@ -330,6 +377,13 @@ std::vector<HostField> GuardedFields::fetch_sample(
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     std::vector<Stretch> const stretches = choose(count_of(shapes_[i]));
     std::size_t const size = size_of(specs_[i].dtype);
+    if (stretches.size() == 1) {
+      Stretch const& one = stretches.front();
+      if (auto const memory = fetched(space_, data(i) + one.begin * size, (one.end - one.begin) * size)) {
+        result.push_back({specs_[i].name, specs_[i].dtype, {one.end - one.begin}, memory});
+        continue;
+      }
+    }
     std::shared_ptr<unsigned char> const to = allocate_on_host(count_of(stretches) * size, "tessera: sample");
     std::size_t filled = 0;
     for (Stretch const& one : stretches) {

@@ -33,6 +33,7 @@
 
 #include <tessera/core/host_threads.hpp>
 #include <tessera/driver/driver.hpp>
+#include <tessera/driver/pieces.hpp>
 #include <tessera/driver/run.hpp>
 #include <tessera/io/case_file.hpp>
 #include <tessera/io/whole_file.hpp>
@@ -491,6 +492,35 @@ TEST_F(Driver, wrong_rows_fail_and_the_run_goes_on) {
     EXPECT_TRUE(has(result.out, "why: " + reason(i)));
   }
   EXPECT_EQ(row(10)["status"], "passed");
+}
+
+// A device's result is compared in pieces; a wrong one is fetched as a whole, for the same message.
+TEST_F(Driver, a_large_result_is_compared_in_pieces) {
+  machine().spaces = {"cuda"};
+  int fetches = 0;
+  fake::hooks()["fetch"] = [&] { ++fetches; };
+  auto const rows_of = [&](std::size_t piece) {
+    std::size_t const before = std::exchange(piece_bytes(), piece);
+    fetches = 0;
+    // More elements than a reference keeps in doubles.
+    Result const result = run({"good", "wrong_middle", "wrong_later", "nothing", "first_half"},
+                              {"--size", "300001", "--dtype", "int32", "--space", "cuda"});
+    piece_bytes() = before;
+    EXPECT_EQ(result.code, 1);
+    return report()["rows"];
+  };
+  json const whole = rows_of(1 << 26);
+  EXPECT_EQ(fetches, 1 + 1 + 2 + 1 + 1);
+  json const pieces = rows_of(1 << 19);
+  // Three pieces that are right; up to two, and the whole, if one is wrong. first_half has no pieces.
+  EXPECT_EQ(fetches, 3 + 3 + (3 + 3) + 2 + 1);
+  fake::hooks().clear();
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    for (char const* const key :
+         {"status", "reason", "elements", "unchecked_elements", "checked_relative_error", "worst_error_in_bounds"}) {
+      EXPECT_EQ(whole[i][key], pieces[i][key]) << i << " " << key;
+    }
+  }
 }
 
 // Fetching and comparing takes a hundred times as long as a launch.
