@@ -39,7 +39,8 @@ struct StencilChain : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "stencil_chain",
                                 .summary = "out = in after several stages: means of neighbours times a factor"};
 
-  static constexpr int reference_doubles = 2;
+  static constexpr int reference_doubles = 3;
+  static constexpr bool own_parts = true;
 
   /// Throws UserError for int32.
   static void check(Parameters const&, DType dtype) {
