@@ -22,6 +22,7 @@ struct DivideByMean : MatrixProblem<MatrixParameters>, PerElement<2, 2> {
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 3;
+  static constexpr bool own_parts = true;
 
   /// Exact: positive whole numbers, whose sums are exact. Random: around 2, because a mean near 0 has lost its digits.
   template <class T>

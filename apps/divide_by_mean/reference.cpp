@@ -1,11 +1,13 @@
 /// \file
-/// The serial oracle of divide_by_mean: the sum of a row in twice double precision, quotients in long double.
+/// The serial oracle of divide_by_mean: the sum of a row in twice double precision, or in double if a grid proves that
+/// it is not rounded (verify/grid.hpp). Quotients of doubles in long double, all others in double: that error is 2^-28
+/// of a bound.
 ///
 /// Error bound. With u the unit roundoff, s the longest chain of roundings and g = (1 + u)^s - 1, the relative error of
 /// a row's mean is at most d = g C + m / |mean|, with C = (sum |a|) / |sum a| and the smallest number m, which matters
 /// below the normal range (Higham, Accuracy and Stability of Numerical Algorithms, 3.1 and 4.2). The quotient is then
 /// wrong by at most |out| (g (1 + C) + m / |mean|) / (1 - d). Nothing is known if d is 1/2 or more: a row is unchecked
-/// if its elements cancel.
+/// if its elements cancel. The part of m is stated in units of u, in the scale: a row has at least one rounding.
 ///
 /// If all sums are exact in any order (verify/grid.hpp), only the two divisions round, and the number of columns if the
 /// dtype does not represent it: the scale is 0, the offset 2 or 3 units of |out|. An exact mean of 0 gives infinities
@@ -15,10 +17,13 @@
 /// of a build needs a reference.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,13 +33,37 @@
 #include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/joined.hpp>
 #include <tessera/verify/wide.hpp>
 
 namespace tessera::divide_by_mean {
 
+namespace {
+
+// Returns the sums of the elements and of their magnitudes in double, several at a time.
+template <class T>
+std::pair<double, double> plain_sums(T const* a, std::size_t count) {
+  constexpr std::size_t lanes = 16;
+  std::array<double, lanes> sums{};
+  std::array<double, lanes> magnitudes{};
+  auto const add = [&](std::size_t lane, double element) {
+    sums[lane] += element;
+    magnitudes[lane] += std::abs(element);
+  };
+  std::size_t const whole = count / lanes * lanes;
+  for (std::size_t c = 0; c < whole; c += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) add(lane, static_cast<double>(a[c + lane]));
+  }
+  for (std::size_t c = whole; c < count; ++c) add(0, static_cast<double>(a[c]));
+  return {std::accumulate(sums.begin(), sums.end(), 0.0), std::accumulate(magnitudes.begin(), magnitudes.end(), 0.0)};
+}
+
+}  // namespace
+
 template <class T>
 std::vector<ExpectedField> DivideByMean::reference(Input<T, Kokkos::HostSpace> const& input) {
   using A = Arithmetic<T>;
+  using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
   constexpr double unit = unit_roundoff(dtype_of<A>);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr auto smallest = static_cast<double>(std::numeric_limits<A>::denorm_min());
@@ -44,27 +73,31 @@ std::vector<ExpectedField> DivideByMean::reference(Input<T, Kokkos::HostSpace> c
   double const growth = std::expm1(rounding_steps({{rows, cols}}, input.parameters) * unit);
   double const exact_steps = static_cast<std::size_t>(static_cast<long double>(static_cast<A>(cols))) == cols ? 2 : 3;
 
-  ExpectedField out = zero_field("out", {rows, cols}, true);
-  out.offset.resize(rows * cols);
+  BoundedElements<T> out("out", {rows, cols}, true);
   auto const one_row = [&](std::size_t r) {
-    verify::ExactSum sum;
-    verify::Grid grid;
-    double magnitude = 0;
-    for (std::size_t c = 0; c < cols; ++c) {
-      auto const element = static_cast<double>(input.a(r, c));
-      sum.add(element);
-      grid.add(element);
-      magnitude += std::abs(element);
+    T const* const a = input.a.data() + r * cols;
+    verify::Grid const grid = verify::grid_of(a, cols);
+    auto [total, magnitude] = plain_sums(a, cols);
+    double lost = 0;  // by the sum in double
+    if (!grid.template holds<double>(magnitude)) {
+      verify::ExactSum sum;
+      magnitude = 0;
+      for (std::size_t c = 0; c < cols; ++c) {
+        auto const element = static_cast<double>(a[c]);
+        sum.add(element);
+        magnitude += std::abs(element);
+      }
+      total = sum.value();
+      sum.add(-total);
+      lost = sum.value();
     }
-    double const total = sum.value();
     bool const exact_sum = grid.template holds<A>(magnitude);
-    long double mean = total;
+    Wide mean = total;
     if (std::isfinite(total) && std::isfinite(magnitude)) {
-      sum.add(-total);  // leaves what the sum in double has lost
-      mean = (mean + sum.value()) / static_cast<long double>(cols);
+      mean = (mean + static_cast<Wide>(lost)) / static_cast<Wide>(cols);
       magnitude /= static_cast<double>(cols);
     } else {  // beyond the range of double, or not finite
-      std::tie(mean, magnitude) = verify::means_of_huge(&input.a(r, 0), cols);
+      std::tie(mean, magnitude) = verify::means_of_huge(a, cols);
     }
     auto const size = static_cast<double>(std::abs(mean));
     bool const finite = std::isfinite(size);
@@ -72,19 +105,19 @@ std::vector<ExpectedField> DivideByMean::reference(Input<T, Kokkos::HostSpace> c
     bool const exact = exact_sum && (zero || size >= 2 * smallest_normal);
     double const cancelled = magnitude / size;
     double const wrong = growth * cancelled + smallest / size;
+    bool const rounded = finite && !(exact && zero);  // else NaN, infinities and zeros, whatever is rounded
+    double const of_offset = rounded && exact ? exact_steps * unit / (1 - exact_steps * unit) : 0;
+    double const of_scale = rounded && !exact ? (1 + cancelled + smallest / size / unit) / (1 - wrong) : 0;
+    bool const unknown = rounded && !exact && !(wrong < 0.5);
     for (std::size_t c = 0; c < cols; ++c) {
-      std::size_t const i = r * cols + c;
-      out.value[i] = static_cast<double>(static_cast<long double>(input.a(r, c)) / mean);
-      double const quotient = std::abs(out.value[i]);
-      if (!finite || (exact && zero)) continue;  // NaN, infinities and zeros, whatever is rounded
-      if (exact) {
-        out.offset[i] = quotient * (exact_steps * unit / (1 - exact_steps * unit));
-      } else if (!(wrong < 0.5)) {
-        out.scale[i] = infinity;
-      } else {
-        out.scale[i] = quotient * ((1 + cancelled) / (1 - wrong));
-        out.offset[i] = quotient * (smallest / size / (1 - wrong));
-      }
+      auto const value = static_cast<double>(static_cast<Wide>(a[c]) / mean);
+      double const quotient = std::abs(value);
+      // A factor of 0 means 0, also of an infinite quotient.
+      out.set(r * cols + c, {.value = value,
+                             .scale = unknown        ? infinity
+                                      : of_scale > 0 ? quotient * of_scale
+                                                     : 0,
+                             .offset = of_offset > 0 ? quotient * of_offset : 0});
     }
   };
   // Rows are independent: some rows are a serial loop, and several of these loops run in parallel.
@@ -92,7 +125,7 @@ std::vector<ExpectedField> DivideByMean::reference(Input<T, Kokkos::HostSpace> c
              [&](std::size_t, std::size_t begin, std::size_t end) {
                for (std::size_t r = begin; r < end; ++r) one_row(r);
              });
-  return list_of(std::move(out));
+  return list_of(out.take());
 }
 
 }  // namespace tessera::divide_by_mean
