@@ -1,7 +1,8 @@
 #pragma once
 /// \file
 /// The serial oracle of convolutions: for every element a loop over the taps, with products without rounding and a sum
-/// in twice double precision. Neighbours in a row go through the taps together.
+/// in twice double precision, or in double if the grid below proves that no such sum is rounded: it is then the same
+/// number. Neighbours in a row go through the taps together.
 ///
 /// If the products of all elements lie on one grid (the product of both inputs' grids) on which the dtype holds each
 /// output's sum of magnitudes, every partial sum is exact in any order, fused or not (verify/grid.hpp): results must be
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -47,6 +49,23 @@ struct WrappingSums {
   [[nodiscard]] double value(std::size_t x) const { return static_cast<double>(static_cast<std::int32_t>(sum[x])); }
 };
 
+/// Sums of floats that no addition rounds in double, and the sums of their magnitudes.
+template <class T>
+struct PlainSums {
+  std::array<double, neighbours> sums{};
+  std::array<double, neighbours> magnitudes{};
+
+  void add(T const* a, T b, std::size_t count) {
+    auto const wide_b = static_cast<double>(b);
+    for (std::size_t x = 0; x < count; ++x) {
+      double const product = static_cast<double>(a[x]) * wide_b;
+      sums[x] += product;
+      magnitudes[x] += std::abs(product);
+    }
+  }
+  [[nodiscard]] double value(std::size_t x) const { return sums[x]; }
+};
+
 /// Sums of floats, with the sums of the magnitudes of finite factors' products.
 template <class T>
 struct WideSums {
@@ -68,6 +87,20 @@ struct WideSums {
   [[nodiscard]] double value(std::size_t x) const { return sums.value(x); }
 };
 
+/// Returns the largest magnitude of an array in host memory; 0 if it is empty.
+template <class T>
+[[nodiscard]] double largest_magnitude(T const* values, std::size_t count) {
+  std::vector<double> largest(blocks_in(count, part_elements()));
+  for_blocks(count, part_elements(), [&](std::size_t block, std::size_t begin, std::size_t end) {
+    std::uint64_t of_block = 0;  // by its bits, which are in the same order
+    for (std::size_t i = begin; i < end; ++i) {
+      of_block = std::max(of_block, std::bit_cast<std::uint64_t>(std::abs(static_cast<double>(values[i]))));
+    }
+    largest[block] = std::bit_cast<double>(of_block);
+  });
+  return std::ranges::max(largest.empty() ? std::vector{0.0} : largest);
+}
+
 }  // namespace detail
 
 /// Returns the field `out` [rows, cols]: out[y, x] = sum of in[y + ky, x + kx] * k[ky, kx], without terms beyond the
@@ -83,12 +116,12 @@ template <class T, class Matrix>
   // scales, if they are needed.
   std::size_t const across = blocks_in(cols, detail::neighbours);
   std::vector<double> most(rows * across);
-  auto const sweep = [&] {
+  auto const sweep = [&]<class Sums>(std::type_identity<Sums>) {
     for_blocks(most.size(), 1, [&](std::size_t stretch, std::size_t, std::size_t) {
       std::size_t const y = stretch / across;
       std::size_t const begin = stretch % across * detail::neighbours;
       std::size_t const end = std::min(begin + detail::neighbours, cols);
-      std::conditional_t<std::is_integral_v<T>, detail::WrappingSums, detail::WideSums<T>> sums;
+      Sums sums;
       for (std::size_t ky = 0; ky < k.extent(0) && y + ky < rows; ++ky) {
         for (std::size_t kx = 0; kx < k.extent(1) && begin + kx < cols; ++kx) {
           sums.add(&in(y + ky, begin + kx), k(ky, kx), std::min(end, cols - kx) - begin);
@@ -106,11 +139,26 @@ template <class T, class Matrix>
       }
     });
   };
-  sweep();
-  if (most.empty() || std::is_integral_v<T>) return out;
-  if (!exact_products<T>(in, k, *std::ranges::max_element(most))) {
-    out.scale.resize(rows * cols);
-    sweep();
+  if constexpr (std::is_integral_v<T>) {
+    sweep(std::type_identity<detail::WrappingSums>());
+  } else {
+    Grid const grid = grid_of(in.data(), in.size()).times(grid_of(k.data(), k.size()));
+    double of_taps = 0;
+    for (std::size_t i = 0; i < k.size(); ++i) of_taps += std::abs(static_cast<double>(k.data()[i]));
+    bool const plain = sizeof(T) <= sizeof(float) &&
+                       grid.template holds<double>(2 * of_taps * detail::largest_magnitude(in.data(), in.size()));
+    auto const sweep_floats = [&] {
+      if (plain) {
+        sweep(std::type_identity<detail::PlainSums<T>>());
+      } else {
+        sweep(std::type_identity<detail::WideSums<T>>());
+      }
+    };
+    sweep_floats();
+    if (!most.empty() && !grid.template holds<T>(*std::ranges::max_element(most))) {
+      out.scale.resize(rows * cols);
+      sweep_floats();
+    }
   }
   return out;
 }
