@@ -22,6 +22,7 @@
 /// wraps modulo 2^32; its divisions truncate.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -81,18 +82,36 @@ double sum_with(double x, HeadSum const& s) {
   return std::isfinite(lost) ? sum + lost : sum;
 }
 
+// Returns the largest of number(i), 0 if all are smaller. Takes several at a time: they do not wait for each other.
+template <class Number>
+double largest_of(std::size_t count, Number const& number) {
+  std::array<double, 8> lanes{};
+  std::size_t const whole = count / lanes.size() * lanes.size();
+  for (std::size_t i = 0; i < whole; i += lanes.size()) {
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) lanes[lane] = std::max(lanes[lane], number(i + lane));
+  }
+  for (std::size_t i = whole; i < count; ++i) lanes[0] = std::max(lanes[0], number(i));
+  return *std::ranges::max_element(lanes);
+}
+
 template <class T>
 void basic(T const* x, std::size_t count, Results const& out) {
   HeadSum const s = head_sum(x, count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if constexpr (std::is_integral_v<T>) {
-      out.value[i] = verify::stored(x[i] + static_cast<std::int64_t>(s.value));
-    } else {
+  if constexpr (std::is_integral_v<T>) {
+    for (std::size_t i = 0; i < count; ++i) out.value[i] = verify::stored(x[i] + static_cast<std::int64_t>(s.value));
+  } else {
+    bool const from_sums = std::isfinite(s.value);  // else the input defines the result; so does a NaN
+    for (std::size_t i = 0; i < count; ++i) {
       double const own = static_cast<double>(x[i]);
       out.value[i] = sum_with(own, s);
       double const scale = std::abs(own) + s.magnitude;
-      bool const from_sums = std::isfinite(s.value) && !std::isnan(own);  // else the input defines the result
-      out.scale[i] = from_sums ? verify::scale_of_sum<Arithmetic<T>>(out.value[i], scale) : 0;
+      out.scale[i] = from_sums && own == own ? scale : 0;
+    }
+    // In the dtype's range, the scale of a sum is the sum of magnitudes.
+    constexpr auto most = static_cast<double>(std::numeric_limits<Arithmetic<T>>::max());
+    if (largest_of(count, [&](std::size_t i) { return out.scale[i]; }) <= most) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (out.scale[i] > 0) out.scale[i] = verify::scale_of_sum<Arithmetic<T>>(out.value[i], out.scale[i]);
     }
   }
 }
@@ -156,13 +175,6 @@ void shuffle(T const* x, std::size_t count, Results const& out) {
   }
 }
 
-template <class T>
-double largest_magnitude(T const* x, std::size_t count) {
-  double largest = 0;
-  for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(static_cast<double>(x[i])));
-  return largest;
-}
-
 }  // namespace
 
 template <class T>
@@ -202,9 +214,11 @@ std::vector<ExpectedField> LaneBroadcast::reference(Input<T, Kokkos::HostSpace> 
           case BroadcastOp::conditional: conditional(x, count, results); break;
           case BroadcastOp::shuffle: shuffle(x, count, results); break;
         }
-        parts[p].most = std::max(parts[p].most, *std::max_element(results.scale, results.scale + count));
-        parts[p].grid.merge(verify::grid_of(x, count));
-        parts[p].largest = std::max(parts[p].largest, largest_magnitude(x, count));
+        double const* const scales = results.scale;
+        parts[p].most = std::max(parts[p].most, largest_of(count, [=](std::size_t i) { return scales[i]; }));
+        parts[p].grid.add(x, count);
+        parts[p].largest = std::max(
+            parts[p].largest, largest_of(count, [&](std::size_t i) { return std::abs(static_cast<double>(x[i])); }));
         if (op == BroadcastOp::shuffle && !out.scale.empty()) {
           for (std::size_t i = 0; i < count; ++i) results.scale[i] += lost[i] / unit;
         }
