@@ -1,5 +1,5 @@
 /// \file
-/// The serial oracle of layernorm: row by row in long double, by two sweeps.
+/// The serial oracle of layernorm: row by row, by two sweeps (verify/normalised_rows.hpp).
 ///
 /// Error bound. With g = (1 + u)^s - 1, s the variant's longest chain of roundings from a row's sum to an element of y:
 ///
@@ -34,6 +34,7 @@ std::vector<ExpectedField> Layernorm::reference(Input<T, Kokkos::HostSpace> cons
   using verify::magnitude_of;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   using A = Arithmetic<T>;
+  using Wide = typename verify::NormalisedRowOracle<T>::Wide;
   constexpr auto largest = static_cast<double>(std::numeric_limits<A>::max());
   std::size_t const rows = input.x.extent(0);
   std::size_t const hidden = input.x.extent(1);
@@ -62,8 +63,8 @@ std::vector<ExpectedField> Layernorm::reference(Input<T, Kokkos::HostSpace> cons
       double* const values = y.value.data() + r * hidden;
       double* const scales = y.scale.data() + r * hidden;
       for (std::size_t h = 0; h < hidden; ++h) {
-        long double const xhat = row.xhat(h);
-        long double const value = static_cast<long double>(gamma[h]) * xhat + static_cast<long double>(beta[h]);
+        Wide const xhat = row.xhat(h);
+        Wide const value = static_cast<Wide>(gamma[h]) * xhat + static_cast<Wide>(beta[h]);
         xhats[h] = static_cast<double>(xhat);
         values[h] = static_cast<double>(value);
         finite[h] = std::isfinite(value);

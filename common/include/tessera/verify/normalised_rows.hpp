@@ -1,7 +1,8 @@
 #pragma once
 /// \file
-/// The serial reference of layer normalisation: xhat = (x - mean) / sqrt(variance + eps) of one row in long double, in
-/// two sweeps, and a bound of the error of a variant.
+/// The serial reference of layer normalisation: xhat = (x - mean) / sqrt(variance + eps) of one row in two sweeps, and
+/// a bound of the error of a variant. Doubles are computed in long double, all others in double. The error of a sum of
+/// n terms in double is less than 2^-28 of the bound g below, which has n roundings of at least 2^-24.
 ///
 /// Error bound. u is the unit roundoff, g = (1 + u)^s - 1, and s the variant's longest chain of roundings for an xhat:
 /// the additions of a row's sum and 8 more. A variant computes the distances d = x - x[0] (error u |d|: exact if x is
@@ -30,6 +31,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include <tessera/core/half.hpp>
@@ -41,7 +43,8 @@ namespace tessera::verify {
 template <class T>
 class NormalisedRowOracle {
  public:
-  using A = Arithmetic<T>;  ///< in which rows are summed
+  using A = Arithmetic<T>;                                                          ///< in which rows are summed
+  using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;  ///< of the reference
 
   /// \param longest the longest chain of roundings of any variant
   NormalisedRowOracle(std::size_t cols, double eps, double longest)
@@ -50,11 +53,11 @@ class NormalisedRowOracle {
         error_(cols),
         distances_(cols) {}
 
-  long double inv_std = 0;
+  Wide inv_std = 0;
   double inv_std_scale = 0;  ///< absolute, of 1 / sqrt(w)
   bool known = true;         ///< false: results that depend on the row are not checked
 
-  [[nodiscard]] long double xhat(std::size_t h) const { return (distance(h) - mean_) * inv_std; }
+  [[nodiscard]] Wide xhat(std::size_t h) const { return (distances_[h] - mean_) * inv_std; }
 
   /// X of an element, whose xhat, rounded, the caller has.
   [[nodiscard]] double scale(std::size_t h, double xhat) const {
@@ -70,39 +73,40 @@ class NormalisedRowOracle {
   /// Takes the row x[0 .. cols - 1], which must stay as long as it is asked for.
   void take(T const* x) {
     std::size_t const cols = error_.size();
-    auto const count = static_cast<long double>(cols);
+    auto const count = static_cast<Wide>(cols);
     x_ = x;
-    first_ = static_cast<long double>(x[0]);
     double magnitudes = 0;
     mean_ = sum_of_distances(magnitudes) / count;
     double const mean_magnitude = magnitudes / static_cast<double>(cols);
-    long double squares = 0;
-    long double error_squares = 0;
-    double widest = 0;
-    auto const add = [&](std::size_t h, auto d) {
-      long double const e = d - mean_;
-      squares += e * e;
+    // Several sums, so that elements do not wait for each other. Wide, because squares may exceed the range of T.
+    std::array<Wide, lanes_> squares{};
+    std::array<Wide, lanes_> error_squares{};
+    std::array<double, lanes_> widest{};
+    auto const add = [&](std::size_t lane, std::size_t h) {
+      Wide const d = distances_[h];
+      Wide const e = d - mean_;
+      squares[lane] += e * e;
       double error = std::abs(static_cast<double>(d)) + mean_magnitude + std::abs(static_cast<double>(e));
-      if (error > 0) error += 2 * denormal_ / unit_;
+      error += error > 0 ? 2 * denormal_ / unit_ : 0;
       error_[h] = error;
-      error_squares += static_cast<long double>(error) * error;
-      widest = std::max(widest, error);
+      error_squares[lane] += static_cast<Wide>(error) * error;
+      widest[lane] = std::max(widest[lane], error);
     };
-    if (are_doubles_) {
-      for (std::size_t h = 0; h < cols; ++h) add(h, distances_[h]);
-    } else {
-      for (std::size_t h = 0; h < cols; ++h) add(h, distance(h));
+    std::size_t const whole = cols / lanes_ * lanes_;
+    for (std::size_t h = 0; h < whole; h += lanes_) {
+      for (std::size_t lane = 0; lane < lanes_; ++lane) add(lane, h + lane);
     }
-    // In long double, because squares may exceed the range of double.
-    long double const v = squares / count;
-    long double const m = error_squares / count;
-    long double const w = v + eps_;
+    for (std::size_t h = whole; h < cols; ++h) add(0, h);
+    Wide const v = std::accumulate(squares.begin(), squares.end(), Wide(0)) / count;
+    Wide const m = std::accumulate(error_squares.begin(), error_squares.end(), Wide(0)) / count;
+    Wide const w = v + static_cast<Wide>(eps_);
     inv_std = 1 / std::sqrt(w);
     auto const of_w = static_cast<double>((2 * std::sqrt(v * m) + growth_ * m + v + 2 * denormal_ / unit_) / w + 1);
     of_root_ = 0.6 * of_w + 3;
     root_ = static_cast<double>(inv_std);
     inv_std_scale = root_ * of_root_;
-    known = !finite_ || (growth_ * of_w <= 0.1 && 2 * widest <= largest_ && root_ >= smallest_);
+    known =
+        !finite_ || (growth_ * of_w <= 0.1 && 2 * *std::ranges::max_element(widest) <= largest_ && root_ >= smallest_);
   }
 
  private:
@@ -111,12 +115,8 @@ class NormalisedRowOracle {
   static constexpr double smallest_ = static_cast<double>(std::numeric_limits<A>::min());
   static constexpr double largest_ = static_cast<double>(std::numeric_limits<A>::max());
 
-  [[nodiscard]] long double distance(std::size_t h) const {
-    return are_doubles_ ? static_cast<long double>(distances_[h]) : static_cast<long double>(x_[h]) - first_;
-  }
-
   // Of x[h] - x[0], and the sum of their magnitudes.
-  [[nodiscard]] long double sum_of_distances(double& magnitudes) {
+  [[nodiscard]] Wide sum_of_distances(double& magnitudes) {
     std::size_t const cols = error_.size();
     std::uint64_t largest = 0;  // magnitude, by its bits, which are in the same order
     for (std::size_t h = 0; h < cols; ++h) {
@@ -124,45 +124,43 @@ class NormalisedRowOracle {
     }
     auto const most = std::bit_cast<double>(largest);
     finite_ = std::isfinite(most);
+    auto const first = static_cast<Wide>(x_[0]);
+    for (std::size_t h = 0; h < cols; ++h) distances_[h] = static_cast<Wide>(x_[h]) - first;
     // In most data no sum of distances needs more bits than a double has: then any order has the same one.
-    are_doubles_ = grid_of(x_, cols).template holds<double>(4 * most * static_cast<double>(cols));
-    if (are_doubles_) {
-      std::array<double, 16> sums{};
-      std::array<double, 16> sums_of_magnitudes{};
-      auto const first = static_cast<double>(x_[0]);
-      for (std::size_t h = 0; h < cols; ++h) distances_[h] = static_cast<double>(x_[h]) - first;
-      auto const add = [&](std::size_t i, double d) {
-        sums[i] += d;
-        sums_of_magnitudes[i] += std::abs(d);
+    if (grid_of(x_, cols).template holds<double>(4 * most * static_cast<double>(cols))) {
+      std::array<double, lanes_> sums{};
+      std::array<double, lanes_> sums_of_magnitudes{};
+      auto const add = [&](std::size_t lane, double d) {
+        sums[lane] += d;
+        sums_of_magnitudes[lane] += std::abs(d);
       };
-      std::size_t const whole = cols / sums.size() * sums.size();
-      for (std::size_t h = 0; h < whole; h += sums.size()) {
-        for (std::size_t i = 0; i < sums.size(); ++i) add(i, distances_[h + i]);
+      std::size_t const whole = cols / lanes_ * lanes_;
+      for (std::size_t h = 0; h < whole; h += lanes_) {
+        for (std::size_t lane = 0; lane < lanes_; ++lane) add(lane, static_cast<double>(distances_[h + lane]));
       }
-      for (std::size_t h = whole; h < cols; ++h) add(0, distances_[h]);
+      for (std::size_t h = whole; h < cols; ++h) add(0, static_cast<double>(distances_[h]));
       magnitudes = std::accumulate(sums_of_magnitudes.begin(), sums_of_magnitudes.end(), 0.0);
       return std::accumulate(sums.begin(), sums.end(), 0.0);
     }
-    long double sum = 0;
-    for (std::size_t h = 0; h < cols; ++h) {
-      long double const d = distance(h);
+    Wide sum = 0;
+    for (Wide const d : distances_) {
       sum += d;
       magnitudes += std::abs(static_cast<double>(d));
     }
     return sum;
   }
 
+  static constexpr std::size_t lanes_ = 16;
+
   double eps_;
   double growth_;
   T const* x_ = nullptr;
-  long double first_ = 0;
-  long double mean_ = 0;
+  Wide mean_ = 0;
   bool finite_ = true;
   double root_ = 0;
   double of_root_ = 0;
   std::vector<double> error_;
-  std::vector<double> distances_;  // from the first element, if they are doubles
-  bool are_doubles_ = false;
+  std::vector<Wide> distances_;  // from the first element
 };
 
 }  // namespace tessera::verify
