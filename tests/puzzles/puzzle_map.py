@@ -5,7 +5,8 @@
     tests/puzzles/puzzle_map.py --list list.txt          names, files, and that nothing is left out
     tests/puzzles/puzzle_map.py --list list.txt --commands FILE    and writes the page's commands, one a line
     tests/puzzles/puzzle_map.py --list list.txt --write            and writes the mini-apps into README.md and
-                                                                   package.py. Of a build without some of them only
+                                                                   package.py, and variants into their mini-app's
+                                                                   README. Of a build without some mini-apps only
                                                                    this, for those that it has
     tests/puzzles/puzzle_map.py --list list.txt --reports DIR      and reads DIR/1.json, DIR/2.json, ...: what the
                                                                    commands, in their order, wrote with --json
@@ -19,6 +20,8 @@ Checks:
   most 60 lines of code.
 - The table of Python scripts has P15 to P20, and each script p*.py of common/python/examples.
 - No input `puzzle_*` is left out.
+- The table `| variant | step | ...` of a mini-app's README has a row for each variant. --write makes that of a new one
+  from its VariantInfo: the usual step of its level, and its summary. Both may be changed by hand.
 - The table of mini-apps in README.md has those of --list, with the puzzles of the tables, except the later edition's.
 - In a report, each variant of the command has a row that passed, except those in MAY_BE_SKIPPED; no row failed.
 
@@ -46,6 +49,8 @@ LINES_OF_LESSON = 60  # of code: comments, blank lines and includes do not count
 MAY_BE_SKIPPED = {("matmul", "tiled_overlap"), ("matmul", "tiled_async"), ("conv1d", "async_halo"),
                   ("matmul", "tensor_tf32"), ("matmul", "tensor_3xtf32"),
                   ("dot", "cluster_sum"), ("histogram", "cluster"), ("roofline", "triad_wide_scratch")}  # fmt: skip
+STEPS = {"range": "plain", "team": "scratch", "lane": "registers", "device": "registers", "library": "library",
+         "ranks": "ranks"}  # of a new variant, by its level  # fmt: skip
 LINK = re.compile(r"^\[(?P<app>\w+)\]\((?P<folder>\w+)/README\.md\)$")
 LATER = re.compile(r"^P(2[7-9]|3[0-5])$")
 NAMES = re.compile(r"^`\w+`(, `\w+`)*$")
@@ -55,16 +60,21 @@ BEGIN, END = "<!-- mini-apps: written by tests/puzzles/puzzle_map.py -->\n", "<!
 
 
 def listed(text):
-    """What --list says: {mini-app: {"summary": text, "variant": names, "lesson": names, "sweep": names}}."""
+    """What --list says: {mini-app: {"summary": text, "variant": names, "lesson": names, "sweep": names, "about": {name:
+    (level, summary)}}}."""
     apps = {}
     for line in text.splitlines():
         words = line.split()
         if len(words) < 2:
             continue
         if words[0] == "app":
-            apps[words[1]] = {"summary": line.split(None, 2)[2:], "variant": set(), "lesson": set(), "sweep": set()}
+            apps[words[1]] = {"summary": line.split(None, 2)[2:], "variant": set(), "lesson": set(), "sweep": set(),
+                              "about": {}}  # fmt: skip
         elif words[0] in ("variant", "sweep") and apps:
             list(apps.values())[-1][words[0]].add(words[1])
+            about = re.match(r"variant +(\w+)  +(\w+)  +.*?  +(.*?)( \[.*)?$", line)
+            if about:
+                list(apps.values())[-1]["about"][about[1]] = about.group(2, 3)
             if words[0] == "variant" and " [lesson]" in line:
                 list(apps.values())[-1]["lesson"].add(words[1])
     return apps
@@ -276,6 +286,43 @@ def readme_table(old, apps, of_app, absent):
     return "\n".join(["", "| mini-app | computes | puzzles |", "|---|---|---|", *kept, "", ""])
 
 
+def with_ladder(readme, about):
+    """The text of a mini-app's README with a row for each variant in its ladder, and the rows' names without one."""
+    lines = readme.splitlines(keepends=True)
+    start = next((place for place, line in enumerate(lines) if line.startswith("| variant | step |")), None)
+    if start is None:
+        return readme, set()
+    end = next((place for place in range(start, len(lines)) if not lines[place].startswith("|")), len(lines))
+    head, rows = lines[start].strip("| \n").split(" | "), lines[start + 2 : end]
+    names = set(re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in rows)))
+    for name in [name for name in about if name not in names]:
+        level, summary = about[name]
+        cells = [f"`{name}`", STEPS[level], *[""] * (len(head) - 2)]
+        cells[next((place for place, cell in enumerate(head) if "idea" in cell or cell == "method"), 2)] = summary
+        of_step = [place for place, row in enumerate(rows) if row.split("|")[2].strip() == STEPS[level]]
+        rows.insert(of_step[-1] + 1 if of_step else len(rows), "| " + " | ".join(cells) + " |\n")
+    return "".join([*lines[: start + 2], *rows, *lines[end:]]), names - set(about)
+
+
+def ladders(apps, root, write):
+    """Complaints of the ladders in the READMEs of mini-apps; with `write` their missing rows are written."""
+    complaints = []
+    for app in sorted(apps):
+        path = os.path.join(root, "apps", app, "README.md")
+        if not os.path.exists(path):
+            continue
+        with open(path, encoding="utf-8") as file:
+            old = file.read()
+        new, extra = with_ladder(old, apps[app]["about"])
+        complaints += [f"apps/{app}/README.md: there is no variant {name}" for name in sorted(extra)]
+        if new != old and write:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(new)
+        elif new != old:
+            complaints.append(f"apps/{app}/README.md: variants without a row (puzzle_map.py --write adds them)")
+    return complaints
+
+
 def write_recipe(path, apps):
     """Spack's recipe has the mini-apps in alphabetical order."""
     with open(path, encoding="utf-8") as file:
@@ -324,7 +371,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", required=True, metavar="FILE", help="what `tessera run all --list` prints")
     parser.add_argument("--commands", metavar="FILE", help="where to write the page's commands")
-    parser.add_argument("--write", action="store_true", help="write the mini-apps into README.md and package.py")
+    parser.add_argument("--write", action="store_true", help="write mini-apps and variants into README.md and package.py")
     parser.add_argument("--reports", metavar="DIR", help="where the commands' reports are")
     parser.add_argument("--root", default=ROOT, help="the checkout (default: that of this script)")
     options = parser.parse_args(arguments)
@@ -355,6 +402,7 @@ def main(arguments=None):
     if options.reports:
         complaints += complaints_of_reports(commands, options.reports)
     complaints = [f"apps/README.md: {complaint}" for complaint in complaints]
+    complaints += ladders(apps, options.root, options.write)
     head, begin, rest = readme.partition(BEGIN)
     old, end, tail = rest.partition(END)
     table = readme_table(old, apps, of_app, absent)

@@ -207,6 +207,26 @@ class Map(unittest.TestCase):
         self.expect("zip has no variant tilde", "## More",
                     later + row("P27 Sum", "zip", "tilde", "two") + "\n\n## More")  # fmt: skip
 
+    def test_ladders(self):
+        path = os.path.join(self.root, "apps", "zip", "README.md")
+        right = "| variant | step | traffic | idea |\n|---|---|---|---|\n| `a`, `b` | plain | 2n | |\n"
+        listed = "app  zip  adds\nvariant  a  range  same bits  A\nvariant  b  range  by hand: bits may differ  B\n"
+
+        def ladders(text, more, write):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text + "Text.\n")
+            complaints = puzzle_map.ladders(puzzle_map.listed(listed + more), self.root, write)
+            with open(path, encoding="utf-8") as file:
+                return complaints, file.read()
+
+        new = "variant  c  ranks  same bits  on ranks [only cuda]\nvariant  d  range  same bits  D [lesson]\n"
+        rows = "| `d` | plain |  | D |\n| `c` | ranks |  | on ranks |\n"
+        self.assertEqual(ladders(right, "", False), ([], right + "Text.\n"))
+        self.assertIn("variants without a row", ladders(right, new, False)[0][0])
+        self.assertEqual(ladders(right, new, True), ([], right + rows + "Text.\n"))
+        self.assertEqual(ladders(right + rows, new, False)[0], [])
+        self.assertIn("there is no variant d", ladders(right + rows, new.replace(" d ", " e "), False)[0][0])
+
     def test_the_page_as_a_file(self):
         list_file, commands = os.path.join(self.root, "list.txt"), os.path.join(self.root, "commands.txt")
         for path, text in ((list_file, LIST), (os.path.join(self.root, "apps", "README.md"), PAGE)):
