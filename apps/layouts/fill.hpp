@@ -12,6 +12,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/variant_label.hpp>
 #include <tessera/kernels/detail/launch/row_tiles.hpp>
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/one_field.hpp>
@@ -23,7 +24,7 @@ template <class T, class Layout, class Memory>
 using Over = Kokkos::View<T**, Layout, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
 /// The Plan of a layout L, which must have the members
-/// - `L::label`, the kernel's label, and `L::field`, the number of the output field;
+/// - `L::field`: the number of the output field;
 /// - `L::padded(rows, cols, parameters)`: {rows, cols} of the places in memory, including places without an element;
 /// - `L::over<Memory>(data, padded, parameters)`: a View or similar, with `(row, col)` for each of these places.
 template <ExecutionSpace Exec, class T, class L>
@@ -42,15 +43,16 @@ class FillPlan : public OneField {
         std::get<L::field>(OutputOn<Layouts, Exec, T>::fields(output)).data(), padded_, input.parameters);
     auto const rows = static_cast<std::int64_t>(a.extent(0));
     auto const cols = static_cast<std::int64_t>(a.extent(1));
+    std::string const label = label_of<Layouts, L>() + "::fill";
     auto const policy =
         kernels::columns_first<std::int64_t>(exec, kernels::mdrange_tiles<Exec>(padded_[0], padded_[1]));
     if (count_of(padded_) == a.size()) {
       Kokkos::parallel_for(
-          L::label, policy, KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { to(row, col) = a(row, col); });
+          label, policy, KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { to(row, col) = a(row, col); });
       return;
     }
     Kokkos::parallel_for(
-        L::label, policy, KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) {
+        label, policy, KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) {
           to(row, col) = row < rows && col < cols ? a(row, col) : T(0);
         });
   }

@@ -57,8 +57,8 @@ template <ExecutionSpace Exec, class Factor, class Product = kernels::TensorGemm
           int lanes = kernels::TensorGemmTuning<Exec>::Large::lanes>
 class HalfPlan : public Product {
  public:
-  HalfPlan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
-      : Product(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
+  HalfPlan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string const& label)
+      : Product(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), label + "::product") {
     if (input.parameters.team != 0) {
       throw Skip("a team of " + std::to_string(input.parameters.team) + " threads (a tile is cut for " +
                  std::to_string(lanes) + ")");

@@ -99,8 +99,8 @@ template <ExecutionSpace Exec, class T>
 template <ExecutionSpace Exec, class T, class Kernel>
 class SquareTilesPlan {
  public:
-  SquareTilesPlan(Exec const& exec, InputOn<Matmul, Exec, T> const& input, char const* label)
-      : label_(label), shape_(square_tiles<Exec, T>(exec, input, Kernel::pairs)) {}
+  SquareTilesPlan(Exec const& exec, InputOn<Matmul, Exec, T> const& input, std::string const& label)
+      : label_(label + "::product"), shape_(square_tiles<Exec, T>(exec, input, Kernel::pairs)) {}
 
   void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
                   OutputOn<Matmul, Exec, T> const& output) const {
@@ -111,7 +111,7 @@ class SquareTilesPlan {
   }
 
  private:
-  char const* label_;
+  std::string label_;
   SquareTiles shape_;
 };
 

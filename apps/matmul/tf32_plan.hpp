@@ -37,8 +37,8 @@ struct Tf32Rule {
 template <ExecutionSpace Exec, int Terms, class Gemm = kernels::Tf32Gemm<Exec, Terms>>
 class Tf32Plan : public Gemm {
  public:
-  Tf32Plan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
-      : Gemm(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
+  Tf32Plan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string const& label)
+      : Gemm(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), label + "::product") {
     kernels::require_team_of_tile(input.parameters.team, Gemm::Tile::lanes);
     FactorFacts const a = facts_of<Tf32Rule>(exec, input.a);
     FactorFacts const b = facts_of<Tf32Rule>(exec, input.b);

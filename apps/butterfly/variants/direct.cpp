@@ -11,7 +11,6 @@ namespace tessera::butterfly {
 struct Direct {
   static constexpr VariantInfo info{
       .name = "direct", .level = Level::range, .summary = "one segment per index, vectorised on a host"};
-  static constexpr char const* label = "tessera::butterfly::direct::apply";
 
   template <ExecutionSpace Exec, class T>
   using Plan = ButterflyPlan<kernels::SegmentRange, Direct, Exec, T>;

@@ -64,7 +64,6 @@ struct Distributed {
       .name = "distributed",
       .level = Level::ranks,
       .summary = "segments split over the ranks, cut ones on each; with --segment 0 folds are merged"};
-  static constexpr char const* label = "tessera::butterfly::distributed::apply";
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -28,7 +28,6 @@ struct LaneSwapTuning : kernels::SegmentTuning<Exec, T> {
 struct Lanes {
   static constexpr VariantInfo info{
       .name = "lanes", .level = Level::lane, .summary = "segments in registers, folded by lane exchange: no scratch"};
-  static constexpr char const* label = "tessera::butterfly::lanes::apply";
 
   template <ExecutionSpace Exec, class T>
   using Plan =

@@ -11,7 +11,6 @@ namespace tessera::butterfly {
 struct Scratch {
   static constexpr VariantInfo info{
       .name = "scratch", .level = Level::team, .summary = "segments in team scratch, folded by halving"};
-  static constexpr char const* label = "tessera::butterfly::scratch::apply";
 
   template <ExecutionSpace Exec, class T>
   using Plan = ButterflyPlan<kernels::SegmentScratch, Scratch, Exec, T>;

@@ -15,7 +15,6 @@ struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
                                     .summary = "one block per rank, the elements after it from the next ranks"};
-  static constexpr char const* label = "tessera::finite_difference::distributed::difference";
 
   template <ExecutionSpace Exec, class T>
   using Kernel = kernels::StencilKernel<Exec, T, Difference<T>>;

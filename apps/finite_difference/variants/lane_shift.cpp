@@ -13,7 +13,6 @@ struct LaneShift {
   static constexpr VariantInfo info{.name = "lane_shift",
                                     .level = Level::lane,
                                     .summary = "16-byte packs in registers, neighbours from the next lane: no scratch"};
-  static constexpr char const* label = "tessera::finite_difference::lane_shift::difference";
 
   template <ExecutionSpace Exec, class T>
   using Plan = SegmentPlan<FiniteDifference, LaneShift, Exec, T, kernels::LaneStencil<Exec, T, Difference<T>>>;

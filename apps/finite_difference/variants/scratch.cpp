@@ -12,7 +12,6 @@ namespace tessera::finite_difference {
 struct Scratch {
   static constexpr VariantInfo info{
       .name = "scratch", .level = Level::team, .summary = "tiles with a right halo of one element in team scratch"};
-  static constexpr char const* label = "tessera::finite_difference::scratch::difference";
 
   template <ExecutionSpace Exec, class T>
   using Plan = SegmentPlan<FiniteDifference, Scratch, Exec, T, kernels::ScratchStencil<Exec, T, Difference<T>>>;

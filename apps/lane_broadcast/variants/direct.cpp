@@ -11,7 +11,6 @@ namespace tessera::lane_broadcast {
 struct Direct {
   static constexpr VariantInfo info{
       .name = "direct", .level = Level::range, .summary = "one segment per index, vectorised on a host"};
-  static constexpr char const* label = "tessera::lane_broadcast::direct::apply";
 
   template <ExecutionSpace Exec, class T>
   using Plan = BroadcastPlan<kernels::SegmentRange, Direct, Exec, T>;

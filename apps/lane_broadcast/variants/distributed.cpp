@@ -128,7 +128,6 @@ struct Distributed {
       .name = "distributed",
       .level = Level::ranks,
       .summary = "segments split over the ranks, cut ones on each; with --segment 0 all get the head"};
-  static constexpr char const* label = "tessera::lane_broadcast::distributed::apply";
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -12,7 +12,6 @@ struct Lanes {
   static constexpr VariantInfo info{.name = "lanes",
                                     .level = Level::lane,
                                     .summary = "segments in registers, their head by lane exchange: no scratch"};
-  static constexpr char const* label = "tessera::lane_broadcast::lanes::apply";
 
   template <ExecutionSpace Exec, class T>
   using Plan = BroadcastPlan<kernels::SegmentLanes, Lanes, Exec, T>;

@@ -11,7 +11,6 @@ namespace tessera::lane_broadcast {
 struct Scratch {
   static constexpr VariantInfo info{
       .name = "scratch", .level = Level::team, .summary = "segments in team scratch, their head read from there"};
-  static constexpr char const* label = "tessera::lane_broadcast::scratch::apply";
 
   template <ExecutionSpace Exec, class T>
   using Plan = BroadcastPlan<kernels::SegmentScratch, Scratch, Exec, T>;

@@ -10,10 +10,9 @@ struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
                                     .summary = "rows split over the ranks, as stored_rows; w on all, no communication"};
-  static constexpr char const* label = "tessera::layernorm_linear::distributed";
 
   template <ExecutionSpace Exec, std::floating_point T>
-  using Plan = SharedPlan<Distributed, StoredRowsProduct<Exec, T>>;
+  using Plan = SharedPlan<LayernormLinear, Distributed, StoredRowsProduct<Exec, T>>;
 };
 
 VariantRows distributed() { return rows<LayernormLinear, Distributed>(); }

@@ -12,10 +12,9 @@ struct FusedTensor {
       .level = Level::lane,
       .summary = "statistics of rows, then a product on matrix units, factors rounded to bfloat16 (8 bits)",
       .unit = Unit::bfloat16};
-  static constexpr char const* label = "tessera::layernorm_linear::fused_tensor";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = OnMatrixUnits<FusedTensor, Exec, TensorLayer<Exec>>;
+  using Plan = OnMatrixUnits<LayernormLinear, FusedTensor, Exec, TensorLayer<Exec>>;
 };
 
 VariantRows fused_tensor() { return rows<LayernormLinear, FusedTensor>(); }

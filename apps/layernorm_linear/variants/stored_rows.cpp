@@ -9,10 +9,9 @@ struct StoredRows {
   static constexpr VariantInfo info{.name = "stored_rows",
                                     .level = Level::team,
                                     .summary = "layernorm to memory, then a tiled product with the bias"};
-  static constexpr char const* label = "tessera::layernorm_linear::stored_rows";
 
   template <ExecutionSpace Exec, std::floating_point T>
-  using Plan = SharedPlan<StoredRows, StoredRowsProduct<Exec, T>>;
+  using Plan = SharedPlan<LayernormLinear, StoredRows, StoredRowsProduct<Exec, T>>;
 };
 
 VariantRows stored_rows() { return rows<LayernormLinear, StoredRows>(); }

@@ -13,10 +13,9 @@ struct Tensor3xtf32 {
       .summary = "layernorm, transpose, then product and bias on matrix units with float accuracy",
       .unit = Unit::tf32,
       .unit_products = 3};
-  static constexpr char const* label = "tessera::layernorm_linear::tensor_3xtf32";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = OnMatrixUnits<Tensor3xtf32, Exec, Tf32Layer<Exec>>;
+  using Plan = OnMatrixUnits<LayernormLinear, Tensor3xtf32, Exec, Tf32Layer<Exec>>;
 };
 
 VariantRows tensor_3xtf32() { return rows<LayernormLinear, Tensor3xtf32>(); }

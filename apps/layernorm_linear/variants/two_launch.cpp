@@ -11,10 +11,9 @@ struct TwoLaunch {
       .name = "two_launch",
       .level = Level::team,
       .summary = "statistics of rows, then a tiled product that normalises what it loads"};
-  static constexpr char const* label = "tessera::layernorm_linear::two_launch";
 
   template <ExecutionSpace Exec, std::floating_point T>
-  using Plan = SharedPlan<TwoLaunch, StatisticsProduct<Exec, T>>;
+  using Plan = SharedPlan<LayernormLinear, TwoLaunch, StatisticsProduct<Exec, T>>;
 };
 
 VariantRows two_launch() { return rows<LayernormLinear, TwoLaunch>(); }

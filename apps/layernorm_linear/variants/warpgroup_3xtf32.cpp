@@ -15,10 +15,9 @@ struct Warpgroup3xtf32 {
       .summary = "layernorm to memory, then product and bias by warpgroups with float accuracy",
       .unit = Unit::tf32,
       .unit_products = 3};
-  static constexpr char const* label = "tessera::layernorm_linear::warpgroup_3xtf32";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = OnMatrixUnits<Warpgroup3xtf32, Exec,
+  using Plan = OnMatrixUnits<LayernormLinear, Warpgroup3xtf32, Exec,
                              Tf32Layer<Exec, kernels::WarpgroupTf32Gemm<Exec, 2, StoredForm<float>>, true>>;
 };
 

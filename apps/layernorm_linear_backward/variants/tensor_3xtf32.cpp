@@ -12,10 +12,9 @@ struct Tensor3xtf32 {
                                     .summary = "two_stage with products on matrix units with float accuracy",
                                     .unit = Unit::tf32,
                                     .unit_products = 3};
-  static constexpr char const* label = "tessera::layernorm_linear_backward::tensor_3xtf32";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = OnMatrixUnits<Tensor3xtf32, Exec, Tf32Gradients<Exec>>;
+  using Plan = OnMatrixUnits<LayernormLinearBackward, Tensor3xtf32, Exec, Tf32Gradients<Exec>>;
 };
 
 VariantRows tensor_3xtf32() { return rows<LayernormLinearBackward, Tensor3xtf32>(); }

@@ -14,10 +14,9 @@ struct TwoStage {
   static constexpr VariantInfo info{.name = "two_stage",
                                     .level = Level::lane,
                                     .summary = "row work fused, sums of columns in chunks that are added in order"};
-  static constexpr char const* label = "tessera::layernorm_linear_backward::two_stage";
 
   template <ExecutionSpace Exec, std::floating_point T>
-  using Plan = SharedPlan<TwoStage, TwoStageGradients<Exec, T>>;
+  using Plan = SharedPlan<LayernormLinearBackward, TwoStage, TwoStageGradients<Exec, T>>;
 };
 
 VariantRows two_stage() { return rows<LayernormLinearBackward, TwoStage>(); }

@@ -15,10 +15,9 @@ struct Warpgroup3xtf32 {
                                     .summary = "two_stage with products by warpgroups with float accuracy",
                                     .unit = Unit::tf32,
                                     .unit_products = 3};
-  static constexpr char const* label = "tessera::layernorm_linear_backward::warpgroup_3xtf32";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = OnMatrixUnits<Warpgroup3xtf32, Exec,
+  using Plan = OnMatrixUnits<LayernormLinearBackward, Warpgroup3xtf32, Exec,
                              Tf32Gradients<Exec, kernels::WarpgroupTf32Gemm<Exec, 2>,
                                            kernels::WarpgroupTf32Gemm<Exec, 2, kernels::TransposedA>>>;
 };

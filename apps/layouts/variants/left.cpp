@@ -10,7 +10,6 @@ struct Left {
   static constexpr VariantInfo info{
       .name = "left", .level = Level::range, .summary = "Kokkos::LayoutLeft: column after column"};
 
-  static constexpr char const* label = "tessera::layouts::left::fill";
   static constexpr std::size_t field = 1;
   [[nodiscard]] static Shape padded(std::size_t rows, std::size_t cols, Parameters const&) { return {rows, cols}; }
   template <class Memory, class T>

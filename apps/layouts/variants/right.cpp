@@ -9,7 +9,6 @@ struct Right {
   static constexpr VariantInfo info{
       .name = "right", .level = Level::range, .summary = "Kokkos::LayoutRight: row after row, the baseline"};
 
-  static constexpr char const* label = "tessera::layouts::right::fill";
   static constexpr std::size_t field = 0;
   [[nodiscard]] static Shape padded(std::size_t rows, std::size_t cols, Parameters const&) { return {rows, cols}; }
   template <class Memory, class T>

@@ -12,7 +12,6 @@ struct Stride {
   static constexpr VariantInfo info{
       .name = "stride", .level = Level::range, .summary = "Kokkos::LayoutStride: rows begin at multiples of --pitch"};
 
-  static constexpr char const* label = "tessera::layouts::stride::fill";
   static constexpr std::size_t field = 2;
   [[nodiscard]] static Shape padded(std::size_t rows, std::size_t cols, Parameters const& parameters) {
     auto const pitch = static_cast<std::size_t>(parameters.pitch);

@@ -16,7 +16,6 @@ struct Tiled {
   static constexpr VariantInfo info{
       .name = "tiled", .level = Level::range, .summary = "tiles of --side x --side, one after the other"};
 
-  static constexpr char const* label = "tessera::layouts::tiled::fill";
   static constexpr std::size_t field = 3;
   [[nodiscard]] static Shape padded(std::size_t rows, std::size_t cols, Parameters const& parameters) {
     auto const side = static_cast<std::size_t>(parameters.side);

@@ -14,10 +14,9 @@ struct Tensor3xtf32 {
       .summary = "matrix units, factors as sums of two tf32: three products, float accuracy",
       .unit = Unit::tf32,
       .unit_products = 3};
-  static constexpr char const* label = "tessera::matmul::tensor_3xtf32::product";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = OnMatrixUnits<Tensor3xtf32, Exec, Tf32Plan<Exec, 2>>;
+  using Plan = OnMatrixUnits<Matmul, Tensor3xtf32, Exec, Tf32Plan<Exec, 2>>;
 };
 
 VariantRows tensor_3xtf32() { return rows<Matmul, Tensor3xtf32>(); }

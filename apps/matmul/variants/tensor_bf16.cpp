@@ -11,10 +11,9 @@ struct TensorBf16 {
                                     .level = Level::lane,
                                     .summary = "matrix units, factors rounded to bfloat16 (8 bits), sums in float",
                                     .unit = Unit::bfloat16};
-  static constexpr char const* label = "tessera::matmul::tensor_bf16";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = OnMatrixUnits<TensorBf16, Exec, HalfPlan<Exec, BFloat16>>;
+  using Plan = OnMatrixUnits<Matmul, TensorBf16, Exec, HalfPlan<Exec, BFloat16>>;
 };
 
 VariantRows tensor_bf16() { return rows<Matmul, TensorBf16>(); }

@@ -11,10 +11,9 @@ struct TensorFp16 {
                                     .level = Level::lane,
                                     .summary = "matrix units, factors rounded to half (11 bits), sums in float",
                                     .unit = Unit::half};
-  static constexpr char const* label = "tessera::matmul::tensor_fp16";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = OnMatrixUnits<TensorFp16, Exec, HalfPlan<Exec, Half>>;
+  using Plan = OnMatrixUnits<Matmul, TensorFp16, Exec, HalfPlan<Exec, Half>>;
 };
 
 VariantRows tensor_fp16() { return rows<Matmul, TensorFp16>(); }

@@ -11,10 +11,9 @@ struct TensorTf32 {
                                     .level = Level::lane,
                                     .summary = "matrix units, factors rounded to tf32 (11 bits), sums in float",
                                     .unit = Unit::tf32};
-  static constexpr char const* label = "tessera::matmul::tensor_tf32::product";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = OnMatrixUnits<TensorTf32, Exec, Tf32Plan<Exec, 1>>;
+  using Plan = OnMatrixUnits<Matmul, TensorTf32, Exec, Tf32Plan<Exec, 1>>;
 };
 
 VariantRows tensor_tf32() { return rows<Matmul, TensorTf32>(); }

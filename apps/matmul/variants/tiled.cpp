@@ -52,10 +52,9 @@ struct TiledProduct {
 struct Tiled {
   static constexpr VariantInfo info{
       .name = "tiled", .level = Level::team, .summary = "square tiles of a and b in scratch, sums in registers"};
-  static constexpr char const* label = "tessera::matmul::tiled::product";
 
   template <ExecutionSpace Exec, class T>
-  using Plan = SharedPlan<Tiled, SquareTilesPlan<Exec, T, TiledProduct<Exec, T>>>;
+  using Plan = SharedPlan<Matmul, Tiled, SquareTilesPlan<Exec, T, TiledProduct<Exec, T>>>;
 };
 
 VariantRows tiled() { return rows<Matmul, Tiled>(); }

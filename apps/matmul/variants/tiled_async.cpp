@@ -23,7 +23,7 @@ struct TiledAsync {
             Exec, T,
             AsyncProduct<Exec, T, lane::On<Exec, tile_lanes<Exec>>, rows_of_thread<Exec>, collective::HardwareCopies>> {
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : Plan::SquareTilesPlan(exec, input, "tessera::matmul::tiled_async::product") {
+        : Plan::SquareTilesPlan(exec, input, "tessera::matmul::tiled_async") {
       if (!collective::has_async_copies(exec)) {
         throw Skip("no asynchronous copies into scratch (CUDA has them from compute capability 8.0; " +
                    std::string(space_name<Exec>()) + " here does not)");

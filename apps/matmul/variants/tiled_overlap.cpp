@@ -19,7 +19,7 @@ struct TiledOverlap {
   struct Plan
       : SquareTilesPlan<Exec, T, OverlappedProduct<Exec, T, lane::On<Exec, tile_lanes<Exec>>, rows_of_thread<Exec>>> {
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : Plan::SquareTilesPlan(exec, input, "tessera::matmul::tiled_overlap::product") {
+        : Plan::SquareTilesPlan(exec, input, "tessera::matmul::tiled_overlap") {
       if (!is_gpu<Exec>) {
         throw Skip("loads that overlap multiply-adds (a thread of " + std::string(space_name<Exec>()) +
                    " copies tiles and multiplies one after the other, as tiled does)");

@@ -16,10 +16,9 @@ struct Warpgroup3xtf32 {
       .summary = "matrix units that read scratch, factors as sums of two tf32: three products, float accuracy",
       .unit = Unit::tf32,
       .unit_products = 3};
-  static constexpr char const* label = "tessera::matmul::warpgroup_3xtf32";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = SharedPlan<Warpgroup3xtf32, Tf32Plan<Exec, 2, kernels::WarpgroupTf32Gemm<Exec, 2>>>;
+  using Plan = SharedPlan<Matmul, Warpgroup3xtf32, Tf32Plan<Exec, 2, kernels::WarpgroupTf32Gemm<Exec, 2>>>;
 };
 
 VariantRows warpgroup_3xtf32() { return rows<Matmul, Warpgroup3xtf32>(); }

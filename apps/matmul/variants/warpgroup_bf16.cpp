@@ -15,11 +15,10 @@ struct WarpgroupBf16 {
       .level = Level::team,
       .summary = "matrix units that read scratch, factors rounded to bfloat16 (8 bits), sums in float",
       .unit = Unit::bfloat16};
-  static constexpr char const* label = "tessera::matmul::warpgroup_bf16";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
   using Plan =
-      SharedPlan<WarpgroupBf16,
+      SharedPlan<Matmul, WarpgroupBf16,
                  HalfPlan<Exec, BFloat16, kernels::WarpgroupGemm<Exec, BFloat16>, kernels::WarpgroupTile<>::lanes>>;
 };
 

@@ -15,10 +15,9 @@ struct WarpgroupFp16 {
       .level = Level::team,
       .summary = "matrix units that read scratch, factors rounded to half (11 bits), sums in float",
       .unit = Unit::half};
-  static constexpr char const* label = "tessera::matmul::warpgroup_fp16";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = SharedPlan<WarpgroupFp16,
+  using Plan = SharedPlan<Matmul, WarpgroupFp16,
                           HalfPlan<Exec, Half, kernels::WarpgroupGemm<Exec, Half>, kernels::WarpgroupTile<>::lanes>>;
 };
 

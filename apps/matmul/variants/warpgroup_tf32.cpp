@@ -15,10 +15,9 @@ struct WarpgroupTf32 {
       .level = Level::team,
       .summary = "matrix units that read scratch, factors rounded to tf32 (11 bits), sums in float",
       .unit = Unit::tf32};
-  static constexpr char const* label = "tessera::matmul::warpgroup_tf32";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = SharedPlan<WarpgroupTf32, Tf32Plan<Exec, 1, kernels::WarpgroupTf32Gemm<Exec, 1>>>;
+  using Plan = SharedPlan<Matmul, WarpgroupTf32, Tf32Plan<Exec, 1, kernels::WarpgroupTf32Gemm<Exec, 1>>>;
 };
 
 VariantRows warpgroup_tf32() { return rows<Matmul, WarpgroupTf32>(); }

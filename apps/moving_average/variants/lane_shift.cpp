@@ -13,7 +13,6 @@ struct LaneShift {
   static constexpr VariantInfo info{.name = "lane_shift",
                                     .level = Level::lane,
                                     .summary = "16-byte packs in registers, neighbours from the next lane: no scratch"};
-  static constexpr char const* label = "tessera::moving_average::lane_shift::mean";
 
   template <ExecutionSpace Exec, Floating T>
   using Plan = SegmentPlan<MovingAverage, LaneShift, Exec, T, kernels::LaneStencil<Exec, T, ForwardMean<T>>>;

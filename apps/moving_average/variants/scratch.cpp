@@ -12,7 +12,6 @@ namespace tessera::moving_average {
 struct Scratch {
   static constexpr VariantInfo info{
       .name = "scratch", .level = Level::team, .summary = "tiles with a right halo of two elements in team scratch"};
-  static constexpr char const* label = "tessera::moving_average::scratch::mean";
 
   template <ExecutionSpace Exec, Floating T>
   using Plan = SegmentPlan<MovingAverage, Scratch, Exec, T, kernels::ScratchStencil<Exec, T, ForwardMean<T>>>;

@@ -15,10 +15,9 @@ struct Tensor3xtf32 {
       .summary = "layernorm, transposes and fused products on matrix units with float accuracy, and attention",
       .unit = Unit::tf32,
       .unit_products = 3};
-  static constexpr char const* label = "tessera::transformer_block::tensor_3xtf32";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = OnMatrixUnits<Tensor3xtf32, Exec, Tf32Block<Exec>>;
+  using Plan = OnMatrixUnits<TransformerBlock, Tensor3xtf32, Exec, Tf32Block<Exec>>;
 };
 
 VariantRows tensor_3xtf32() { return rows<TransformerBlock, Tensor3xtf32>(); }

@@ -14,10 +14,9 @@ struct TensorBf16 {
       .level = Level::lane,
       .summary = "fused products and attention on matrix units, factors rounded to bfloat16 (8 bits)",
       .unit = Unit::bfloat16};
-  static constexpr char const* label = "tessera::transformer_block::tensor_bf16";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = OnMatrixUnits<TensorBf16, Exec, Bf16Block<Exec>>;
+  using Plan = OnMatrixUnits<TransformerBlock, TensorBf16, Exec, Bf16Block<Exec>>;
 };
 
 VariantRows tensor_bf16() { return rows<TransformerBlock, TensorBf16>(); }

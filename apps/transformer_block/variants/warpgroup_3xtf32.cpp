@@ -23,10 +23,9 @@ struct Warpgroup3xtf32 {
       .summary = "layernorm and fused products by warpgroups with float accuracy; attention on matrix units",
       .unit = Unit::tf32,
       .unit_products = 3};
-  static constexpr char const* label = "tessera::transformer_block::warpgroup_3xtf32";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = OnMatrixUnits<Warpgroup3xtf32, Exec, Tf32Block<Exec, WarpgroupProducts<Exec>>>;
+  using Plan = OnMatrixUnits<TransformerBlock, Warpgroup3xtf32, Exec, Tf32Block<Exec, WarpgroupProducts<Exec>>>;
 };
 
 VariantRows warpgroup_3xtf32() { return rows<TransformerBlock, Warpgroup3xtf32>(); }

@@ -22,10 +22,9 @@ struct WarpgroupBf16 {
       .level = Level::team,
       .summary = "fused products by warpgroups, attention on matrix units, factors rounded to bfloat16 (8 bits)",
       .unit = Unit::bfloat16};
-  static constexpr char const* label = "tessera::transformer_block::warpgroup_bf16";
 
   template <ExecutionSpace Exec, std::same_as<float> T>
-  using Plan = OnMatrixUnits<WarpgroupBf16, Exec, Bf16Block<Exec, WarpgroupBf16Products<Exec>>>;
+  using Plan = OnMatrixUnits<TransformerBlock, WarpgroupBf16, Exec, Bf16Block<Exec, WarpgroupBf16Products<Exec>>>;
 };
 
 VariantRows warpgroup_bf16() { return rows<TransformerBlock, WarpgroupBf16>(); }

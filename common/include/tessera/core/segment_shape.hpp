@@ -8,6 +8,7 @@
 
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/variant_label.hpp>
 
 namespace tessera {
 
@@ -21,8 +22,8 @@ struct SegmentShape {
 };
 
 /// The Plan of a variant around segment kernels (kernels/stencil.hpp, kernels/segments.hpp). `Kernels` has one kernel
-/// per operation of the Problem, in the order of its enum. `Variant` has a member `label`. Problem::shape_of returns
-/// the shape for an input, or throws Skip.
+/// per operation of the Problem, in the order of its enum. Problem::shape_of returns the shape for an input, or throws
+/// Skip.
 template <class Problem, class Variant, ExecutionSpace Exec, class T, class... Kernels>
 class SegmentPlan {
  public:
@@ -42,7 +43,7 @@ class SegmentPlan {
 
   template <class Kernel>
   [[nodiscard]] static AnyKernel made(Exec const& exec, SegmentShape const& shape) {
-    return Kernel(exec, shape, Variant::label);
+    return Kernel(exec, shape, label_of<Problem, Variant>() + "::apply");
   }
   [[nodiscard]] static AnyKernel chosen(Exec const& exec, InputOn<Problem, Exec, T> const& input) {
     std::size_t op = 0;

@@ -177,17 +177,18 @@ class BorderPlan {
   Kernel on_strip_;
 };
 
-/// A BorderPlan around a kernel on the elements of segments, constructed from (exec, SegmentShape, Variant::label). The
+/// A BorderPlan around a kernel on the elements of segments, constructed from (exec, SegmentShape, label). The
 /// Problem defines shape_of(input).
 template <class Problem, class Variant, ExecutionSpace Exec, class T, class Kernel>
 struct StencilPlanOnRanks : BorderPlan<Problem, Exec, T, Kernel> {
   StencilPlanOnRanks(Exec const& exec, InputOn<Problem, Exec, T> const& input, Part const& part)
-      : StencilPlanOnRanks::BorderPlan(exec, input, part, Variant::label, [&](std::size_t n, std::size_t first) {
-          SegmentShape shape = Problem::shape_of(input);
-          shape.n = n;
-          shape.first = first;
-          return Kernel(exec, shape, Variant::label);
-        }) {}
+      : StencilPlanOnRanks::BorderPlan(exec, input, part, label_of<Problem, Variant>(),
+                                       [&](std::size_t n, std::size_t first) {
+                                         SegmentShape shape = Problem::shape_of(input);
+                                         shape.n = n;
+                                         shape.first = first;
+                                         return Kernel(exec, shape, label_of<Problem, Variant>() + "::apply");
+                                       }) {}
 };
 
 }  // namespace tessera::ranks

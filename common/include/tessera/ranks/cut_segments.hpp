@@ -133,7 +133,7 @@ template <class Problem, class Variant, ExecutionSpace Exec, class T, class... K
 class SegmentPlanOnRanks {
  public:
   SegmentPlanOnRanks(Exec const& exec, InputOn<Problem, Exec, T> const& input, Part const& part)
-      : cut_(part.ranks, part.input[0][0], Problem::shape_of(input).segment, Variant::label),
+      : cut_(part.ranks, part.input[0][0], Problem::shape_of(input).segment, label_of<Problem, Variant>()),
         kernels_(chosen(exec, input, cut_)) {}
 
   void operator()(Exec const& exec, InputOn<Problem, Exec, T> const& input,
@@ -159,7 +159,8 @@ class SegmentPlanOnRanks {
     SegmentShape strip = shape;
     shape.n = cut.whole().size();
     strip.n = cut.in().size();
-    return std::pair(Kernel(exec, shape, Variant::label), Kernel(exec, strip, Variant::label));
+    std::string const label = label_of<Problem, Variant>() + "::apply";
+    return std::pair(Kernel(exec, shape, label), Kernel(exec, strip, label));
   }
   [[nodiscard]] static AnyKernels chosen(Exec const& exec, InputOn<Problem, Exec, T> const& input,
                                          CutSegments<Exec, T> const& cut) {

@@ -6,6 +6,7 @@
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/variant_label.hpp>
 #include <tessera/ranks/part.hpp>
 
 namespace tessera {
@@ -18,18 +19,19 @@ namespace tessera {
   return count + (chunks == 1 ? " of rows: 1 launch" : " of rows: 2 launches");
 }
 
-/// A Plan whose launches other variants share: constructs `Launches` from (exec, input, Variant::label). A variant of
+/// A Plan whose launches other variants share: constructs `Launches` from (exec, input, label). A variant of
 /// level `ranks` runs them on each rank's part of the input; the ranks exchange nothing.
-template <class Variant, class Launches>
+template <class Problem, class Variant, class Launches>
 class SharedPlan : public Launches {
  public:
   template <ExecutionSpace Exec, class Input>
     requires(Variant::info.level != Level::ranks)
-  SharedPlan(Exec const& exec, Input const& input) : Launches(exec, input, Variant::label) {}
+  SharedPlan(Exec const& exec, Input const& input) : Launches(exec, input, label_of<Problem, Variant>()) {}
 
   template <ExecutionSpace Exec, class Input>
     requires(Variant::info.level == Level::ranks)
-  SharedPlan(Exec const& exec, Input const& input, ranks::Part const&) : Launches(exec, input, Variant::label) {}
+  SharedPlan(Exec const& exec, Input const& input, ranks::Part const&)
+      : Launches(exec, input, label_of<Problem, Variant>()) {}
 };
 
 }  // namespace tessera
