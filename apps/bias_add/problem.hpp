@@ -39,12 +39,7 @@ struct BiasAdd : MatrixProblem<MatrixParameters>, SharedByRows<Split::rows, Spli
 
   /// y [rows, cols].
   template <class T, class Memory>
-  struct Output {
-    Array<T**, Memory> y;
-
-    static constexpr std::array<std::string_view, 1> names{"y"};
-    static auto fields(auto& self) { return std::tie(self.y); }
-  };
+  using Output = OutputY<T**, Memory>;
 
   /// `size` is the number of elements of x.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {

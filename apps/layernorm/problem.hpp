@@ -14,6 +14,7 @@
 #include <tessera/core/linear_layer.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/shared_by_rows.hpp>
+#include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -64,12 +65,7 @@ struct Layernorm : LinearLayerProblem, SharedByRows<Split::rows, Split::whole, S
 
   /// y [R, H].
   template <class T, class Memory>
-  struct Output {
-    Array<T**, Memory> y;
-
-    static constexpr std::array<std::string_view, 1> names{"y"};
-    static auto fields(auto& self) { return std::tie(self.y); }
-  };
+  using Output = OutputY<T**, Memory>;
 
   /// `size` is the number of elements of x, R H. If one extent is given, the other is the quotient. If none is given,
   /// hidden is the largest power of two that is at most the square root of `size`, and rows is the quotient. Example:

@@ -12,6 +12,7 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/linear_layer.hpp>
 #include <tessera/core/shared_by_rows.hpp>
+#include <tessera/core/single_array.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -45,12 +46,7 @@ struct LayernormLinear : LinearLayerProblem,
 
   /// y [R, O].
   template <class T, class Memory>
-  struct Output {
-    Array<T**, Memory> y;
-
-    static constexpr std::array<std::string_view, 1> names{"y"};
-    static auto fields(auto& self) { return std::tie(self.y); }
-  };
+  using Output = OutputY<T**, Memory>;
 
   /// `size` is the number of multiply-adds, R H O.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {

@@ -29,4 +29,13 @@ struct SingleOutput {
   static auto fields(auto& self) { return std::tie(self.out); }
 };
 
+/// An Output with one array, `y`.
+template <class DataType, class Memory>
+struct OutputY {
+  Array<DataType, Memory> y;
+
+  static constexpr std::array<std::string_view, 1> names{"y"};
+  static auto fields(auto& self) { return std::tie(self.y); }
+};
+
 }  // namespace tessera
