@@ -20,7 +20,7 @@ class SumPlan : public Kernel {
                input.parameters.team, "tessera::axis_sum::" + std::string(Variant::info.name)) {}
 
   [[nodiscard]] std::string note() const
-    requires(Variant::in_chunks)
+    requires requires { Variant::in_chunks; }
   {
     return note_of_chunks(this->chunks(), axis == 0);
   }

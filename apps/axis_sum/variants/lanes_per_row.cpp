@@ -10,19 +10,14 @@
 
 namespace tessera::axis_sum {
 
-template <class Exec, class T>
-struct ByLanes : kernels::RowSumTuning<Exec, T> {
-  static constexpr auto method = kernels::RowSumMethod::lanes;
-};
-
 struct LanesPerRow {
   static constexpr VariantInfo info{.name = "lanes_per_row",
                                     .level = Level::lane,
                                     .summary = "1 to 32 lanes per row by its length, several rows in flight"};
-  static constexpr bool in_chunks = false;
 
   template <ExecutionSpace Exec, class T>
-  using Plan = SumPlan<LanesPerRow, 1, Exec, T, kernels::SumRows<Exec, T, ByLanes<Exec, T>>>;
+  using Plan = SumPlan<LanesPerRow, 1, Exec, T,
+                       kernels::SumRows<Exec, T, kernels::RowSumTuning<Exec, T, kernels::RowSumMethod::lanes>>>;
 };
 
 VariantRows lanes_per_row() { return rows<AxisSum, LanesPerRow>(); }

@@ -9,11 +9,6 @@
 
 namespace tessera::axis_sum {
 
-template <class Exec, class T>
-struct BySeveralTeams : kernels::RowSumTuning<Exec, T> {
-  static constexpr auto method = kernels::RowSumMethod::teams;
-};
-
 struct SplitRows {
   static constexpr VariantInfo info{.name = "split_rows",
                                     .level = Level::device,
@@ -21,7 +16,8 @@ struct SplitRows {
   static constexpr bool in_chunks = true;
 
   template <ExecutionSpace Exec, class T>
-  using Plan = SumPlan<SplitRows, 1, Exec, T, kernels::SumRows<Exec, T, BySeveralTeams<Exec, T>>>;
+  using Plan = SumPlan<SplitRows, 1, Exec, T,
+                       kernels::SumRows<Exec, T, kernels::RowSumTuning<Exec, T, kernels::RowSumMethod::teams>>>;
 };
 
 VariantRows split_rows() { return rows<AxisSum, SplitRows>(); }

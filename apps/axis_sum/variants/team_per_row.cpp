@@ -9,19 +9,14 @@
 
 namespace tessera::axis_sum {
 
-template <class Exec, class T>
-struct ByTeam : kernels::RowSumTuning<Exec, T> {
-  static constexpr auto method = kernels::RowSumMethod::team;
-};
-
 struct TeamPerRow {
   static constexpr VariantInfo info{.name = "team_per_row",
                                     .level = Level::team,
                                     .summary = "a team sums a row with 16-byte accesses, then the next of its rows"};
-  static constexpr bool in_chunks = false;
 
   template <ExecutionSpace Exec, class T>
-  using Plan = SumPlan<TeamPerRow, 1, Exec, T, kernels::SumRows<Exec, T, ByTeam<Exec, T>>>;
+  using Plan = SumPlan<TeamPerRow, 1, Exec, T,
+                       kernels::SumRows<Exec, T, kernels::RowSumTuning<Exec, T, kernels::RowSumMethod::team>>>;
 };
 
 VariantRows team_per_row() { return rows<AxisSum, TeamPerRow>(); }

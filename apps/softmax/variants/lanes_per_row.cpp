@@ -8,18 +8,15 @@
 
 namespace tessera::softmax {
 
-template <class Exec, class T>
-struct ByLanes : kernels::SoftmaxTuning<Exec, T> {
-  static constexpr auto method = kernels::SoftmaxMethod::lanes;
-};
-
 struct LanesPerRow {
   static constexpr VariantInfo info{.name = "lanes_per_row",
                                     .level = Level::lane,
                                     .summary = "1 to 32 lanes hold a row in their registers, several rows in flight"};
 
   template <ExecutionSpace Exec, std::floating_point T>
-  using Plan = SoftmaxPlan<LanesPerRow, Axis::rows, Exec, T, kernels::RowSoftmax<Exec, T, ByLanes<Exec, T>>>;
+  using Plan =
+      SoftmaxPlan<LanesPerRow, Axis::rows, Exec, T,
+                  kernels::RowSoftmax<Exec, T, kernels::SoftmaxTuning<Exec, T, kernels::SoftmaxMethod::lanes>>>;
 };
 
 VariantRows lanes_per_row() { return rows<Softmax, LanesPerRow>(); }

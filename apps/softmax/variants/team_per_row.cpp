@@ -9,18 +9,17 @@
 
 namespace tessera::softmax {
 
-template <class Exec, class T>
-struct ByTeams : kernels::SoftmaxTuning<Exec, T> {
-  static constexpr auto method = is_gpu<Exec> ? kernels::SoftmaxMethod::team : kernels::SoftmaxMethod::loops;
-};
-
 struct TeamPerRow {
   static constexpr VariantInfo info{.name = "team_per_row",
                                     .level = Level::team,
                                     .summary = "a team holds a row in its registers, and reads it once"};
 
+  template <class Exec>
+  static constexpr auto method = is_gpu<Exec> ? kernels::SoftmaxMethod::team : kernels::SoftmaxMethod::loops;
+
   template <ExecutionSpace Exec, std::floating_point T>
-  using Plan = SoftmaxPlan<TeamPerRow, Axis::rows, Exec, T, kernels::RowSoftmax<Exec, T, ByTeams<Exec, T>>>;
+  using Plan = SoftmaxPlan<TeamPerRow, Axis::rows, Exec, T,
+                           kernels::RowSoftmax<Exec, T, kernels::SoftmaxTuning<Exec, T, method<Exec>>>>;
 };
 
 VariantRows team_per_row() { return rows<Softmax, TeamPerRow>(); }

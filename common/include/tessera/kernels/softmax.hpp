@@ -52,9 +52,10 @@ namespace tessera::kernels {
 enum class SoftmaxMethod : std::uint8_t { automatic, lanes, team, loops };
 
 /// How RowSoftmax distributes rows.
-template <ExecutionSpace Exec, class T>
+template <ExecutionSpace Exec, class T,
+          SoftmaxMethod Method = is_gpu<Exec> ? SoftmaxMethod::automatic : SoftmaxMethod::loops>
 struct SoftmaxTuning {
-  static constexpr SoftmaxMethod method = is_gpu<Exec> ? SoftmaxMethod::automatic : SoftmaxMethod::loops;
+  static constexpr SoftmaxMethod method = Method;
   static constexpr int pack = collective::pack_width<T>;   ///< elements of a pack: 16 bytes, the widest load
   static constexpr int lanes = lane::natural_width<Exec>;  ///< per thread, if a team handles a row
   /// Packs per lane if a team handles a row. Few packs, if enough threads can then hold the row, leave more teams

@@ -45,9 +45,9 @@ namespace tessera::kernels {
 enum class RowSumMethod : std::uint8_t { automatic, lanes, team, teams };
 
 /// How SumRows distributes rows.
-template <ExecutionSpace Exec, class T>
+template <ExecutionSpace Exec, class T, RowSumMethod Method = RowSumMethod::automatic>
 struct RowSumTuning {
-  static constexpr RowSumMethod method = RowSumMethod::automatic;
+  static constexpr RowSumMethod method = Method;
   /// With method `automatic`: longest row that lanes share. The second limit is for rows that are not a whole number of
   /// packs: lanes read them element by element, and a team reads them in packs as soon as there is one pack per lane.
   static constexpr std::size_t most_for_lanes = is_gpu<Exec> ? 1023 : 4096;
