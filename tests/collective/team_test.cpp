@@ -14,6 +14,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/team/normalised_row.hpp>
 #include <tessera/core/spaces.hpp>
 
 #include "adversarial_team.hpp"
@@ -536,6 +537,38 @@ TEST(TeamCollectives, ScanThreadsOnAllSpaces) {
   expect_scan_threads_on_all_spaces<2, Compose<std::uint16_t>>();
   expect_scan_threads_on_all_spaces<8, Multiply>();
   expect_scan_threads_on_all_spaces<32, SegmentedSum>();
+}
+
+template <class Exec>
+struct NormalisedRowKernel {
+  DeviceView<Exec, float> in;
+  DeviceView<Exec, float> seen;  // [threads, 3]
+
+  KOKKOS_FUNCTION void operator()(typename Kokkos::TeamPolicy<Exec>::member_type const& team) const {
+    auto const row = Kokkos::TeamVectorRange(team, in.extent(0));
+    auto const result = team::normalised_row<float>(row, [&](std::size_t h) { return in(h); }, in.extent(0), 0.0F);
+    seen(3 * team.team_rank()) = result.shift;
+    seen(3 * team.team_rank() + 1) = result.mean;
+    seen(3 * team.team_rank() + 2) = result.inv_std;
+  }
+};
+
+// The squares of the second row leave the range of float.
+TEST(TeamCollectives, NormalisedRowOnAllSpaces) {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    for (int const threads : team_sizes<Exec>(1)) {
+      for (float const factor : {1.0F, 1e30F}) {
+        NormalisedRowKernel<Exec> const kernel{to_device<Exec>(std::vector<float>{factor, 3 * factor}),
+                                               DeviceView<Exec, float>("seen", 3 * threads)};
+        Kokkos::parallel_for("normalised_row", Kokkos::TeamPolicy<Exec>(1, threads), kernel);
+        auto const seen = to_host(kernel.seen);
+        for (std::size_t i = 0; i < seen.size(); ++i) {
+          EXPECT_FLOAT_EQ(seen[i], i % 3 == 2 ? 1 / factor : factor)
+              << space_name<Exec>() << ", " << threads << " threads, value " << i;
+        }
+      }
+    }
+  });
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "../problem.hpp"
 
-#include <tessera/collective/in_range.hpp>
+#include <tessera/collective/team/normalised_row.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
@@ -38,27 +38,9 @@ struct TeamPerRow {
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
             auto const r = team.league_rank();
             auto const row = Kokkos::TeamVectorRange(team, x.extent(1));
-            auto const count = static_cast<A>(x.extent(1));
-            A const first = x(r, 0);  // distances from it are exact if the mean is large and the variance small
-            A mean = 0;
-            A inv_std = 0;
-            for (A scale = 1;; scale = collective::shrink<A>) {  // once more if a sum has left the range
-              A sum = 0;
-              Kokkos::parallel_reduce(row, [&](std::size_t h, A& part) { part += (x(r, h) - first) * scale; }, sum);
-              mean = sum / count / scale;
-              A squares = 0;
-              Kokkos::parallel_reduce(
-                  row,
-                  [&](std::size_t h, A& part) {
-                    A const deviation = ((x(r, h) - first) - mean) * scale;
-                    part += deviation * deviation;
-                  },
-                  squares);
-              inv_std = scale / Kokkos::sqrt(squares / count + eps * scale * scale);
-              if (inv_std > 0 || scale < 1) break;
-            }
-            Kokkos::parallel_for(
-                row, [&](std::size_t h) { y(r, h) = gamma(h) * (((x(r, h) - first) - mean) * inv_std) + beta(h); });
+            auto const normalised =
+                team::normalised_row<A>(row, [&](std::size_t h) { return A(x(r, h)); }, x.extent(1), eps);
+            Kokkos::parallel_for(row, [&](std::size_t h) { y(r, h) = gamma(h) * normalised(x(r, h)) + beta(h); });
           });
     }
 

@@ -4,7 +4,7 @@
 
 #include "../problem.hpp"
 
-#include <tessera/collective/in_range.hpp>
+#include <tessera/collective/team/normalised_row.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
@@ -27,38 +27,20 @@ struct Direct {
       if (rows_ == 0) return;
       auto const hidden = in.hidden();
       auto const outputs = in.outputs();
-      auto const count = static_cast<T>(hidden);
       auto const eps = static_cast<T>(in.parameters.eps);
       Kokkos::parallel_for(
           "tessera::layernorm_linear::direct::rows", Policy(exec, rows_, threads_, lanes),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
             auto const r = team.league_rank();
             auto const row = Kokkos::TeamVectorRange(team, hidden);
-            T const first = in.x(r, 0);  // distances from it are exact if the mean is large and the variance small
-            T mean = 0;
-            T inv_std = 0;
-            for (T scale = 1;; scale = collective::shrink<T>) {  // once more if a sum has left the range
-              T sum = 0;
-              Kokkos::parallel_reduce(row, [&](std::size_t h, T& part) { part += (in.x(r, h) - first) * scale; }, sum);
-              mean = sum / count / scale;
-              T squares = 0;
-              Kokkos::parallel_reduce(
-                  row,
-                  [&](std::size_t h, T& part) {
-                    T const distance = ((in.x(r, h) - first) - mean) * scale;
-                    part += distance * distance;
-                  },
-                  squares);
-              inv_std = scale / Kokkos::sqrt(squares / count + eps * scale * scale);
-              if (inv_std > 0 || scale < 1) break;
-            }
+            auto const normalised =
+                team::normalised_row<T>(row, [&](std::size_t h) { return in.x(r, h); }, hidden, eps);
             Kokkos::parallel_for(Kokkos::TeamThreadRange(team, outputs), [&](std::size_t o) {
               T dot = 0;
               Kokkos::parallel_reduce(
                   Kokkos::ThreadVectorRange(team, hidden),
                   [&](std::size_t h, T& part) {
-                    T const xhat = ((in.x(r, h) - first) - mean) * inv_std;
-                    part += in.w(o, h) * (in.gamma(h) * xhat + in.beta(h));
+                    part += in.w(o, h) * (in.gamma(h) * normalised(in.x(r, h)) + in.beta(h));
                   },
                   dot);
               Kokkos::single(Kokkos::PerThread(team), [&] { out.y(r, o) = dot + in.bias(o); });

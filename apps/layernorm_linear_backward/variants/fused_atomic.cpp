@@ -7,7 +7,7 @@
 
 #include "../problem.hpp"
 
-#include <tessera/collective/in_range.hpp>
+#include <tessera/collective/team/normalised_row.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/team_shape.hpp>
@@ -56,24 +56,8 @@ struct FusedAtomic {
             auto const count = static_cast<T>(x.extent(1));
 
             for (std::size_t r = begin; r < end; ++r) {
-              T const first = x(r, 0);  // distances from it are exact if the mean is large and the variance small
-              T mean = 0;
-              T inv_std = 0;
-              for (T scale = 1;; scale = collective::shrink<T>) {  // once more if a sum has left the range
-                T sum = 0;
-                Kokkos::parallel_reduce(row, [&](std::size_t h, T& part) { part += (x(r, h) - first) * scale; }, sum);
-                mean = sum / count / scale;
-                T squares = 0;
-                Kokkos::parallel_reduce(
-                    row,
-                    [&](std::size_t h, T& part) {
-                      T const deviation = ((x(r, h) - first) - mean) * scale;
-                      part += deviation * deviation;
-                    },
-                    squares);
-                inv_std = scale / Kokkos::sqrt(squares / count + eps * scale * scale);
-                if (inv_std > 0 || scale < 1) break;
-              }
+              auto const normalised =
+                  team::normalised_row<T>(row, [&](std::size_t h) { return x(r, h); }, x.extent(1), eps);
               T sum_of_g = 0;  // g = q * gamma
               Kokkos::parallel_reduce(
                   row,
@@ -87,21 +71,19 @@ struct FusedAtomic {
               // No barrier is needed: a thread has the same h in each loop, and a reduction waits for all threads.
               T sum_of_gx = 0;
               Kokkos::parallel_reduce(
-                  row,
-                  [&](std::size_t h, T& part) { part += dx(r, h) * gamma(h) * (((x(r, h) - first) - mean) * inv_std); },
-                  sum_of_gx);
+                  row, [&](std::size_t h, T& part) { part += dx(r, h) * gamma(h) * normalised(x(r, h)); }, sum_of_gx);
               T const mean_of_g = sum_of_g / count;
               T const mean_of_gx = sum_of_gx / count;
               Kokkos::parallel_for(row, [&](std::size_t h) {
                 T const q = dx(r, h);
-                T const xhat = ((x(r, h) - first) - mean) * inv_std;
+                T const xhat = normalised(x(r, h));
                 Kokkos::atomic_add(&dgamma(h), q * xhat);
                 Kokkos::atomic_add(&dbeta(h), q);
-                dx(r, h) = inv_std * ((q * gamma(h) - mean_of_g) - xhat * mean_of_gx);
+                dx(r, h) = normalised.inv_std * ((q * gamma(h) - mean_of_g) - xhat * mean_of_gx);
               });
               Kokkos::single(Kokkos::PerTeam(team), [&]() {
-                means(r - begin) = mean;
-                inv_stds(r - begin) = inv_std;
+                means(r - begin) = normalised.mean;
+                inv_stds(r - begin) = normalised.inv_std;
               });
             }
 

@@ -35,6 +35,7 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/streaming_store.hpp>
 #include <tessera/collective/team/fold_threads.hpp>
+#include <tessera/collective/team/normalised_row.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/half.hpp>
@@ -119,16 +120,7 @@ struct LayerNormTuning<Exec, T> {
   [[nodiscard]] static std::size_t most_teams(Exec const&, int) { return std::size_t{1} << 30; }
 };
 
-/// A row's statistics: its first element, the mean of the distances from it, and 1 / sqrt(variance + eps).
-template <class T>
-struct NormalisedRow {
-  T shift = 0;
-  T mean = 0;
-  T inv_std = 0;
-
-  /// Returns xhat. The order of the subtractions matters: the first one is exact if x is near its row's first element.
-  [[nodiscard]] KOKKOS_FUNCTION T operator()(T x) const { return ((x - shift) - mean) * inv_std; }
-};
+using team::NormalisedRow;
 
 /// The statistics of all rows, in memory: mean [rows] and inv_std [rows]. The shift is read from x.
 template <class T>
