@@ -99,7 +99,7 @@ std::vector<ExpectedField> AxisSum::reference(Input<T, Kokkos::HostSpace> const&
 // Sums of rows need only this rank; sums of columns are added over all ranks.
 template <class T>
 std::vector<ExpectedField> AxisSum::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                      std::vector<ranks::Block> const&, ranks::Part const& part) {
+                                                      ranks::Part const& part) {
   Sums<T> const own = sums_of(input);
   if (input.parameters.axis == 1) return expected<T>(own);
   Sums<T> all(own.size());

@@ -88,7 +88,6 @@ struct Dot : PairProblem<Parameters> {
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                                    std::vector<ranks::Block> const&,
                                                                     ranks::Part const& part);
 };
 

@@ -45,8 +45,7 @@ std::vector<ExpectedField> Dot::reference(Input<T, Kokkos::HostSpace> const& inp
 }
 
 template <class T>
-std::vector<ExpectedField> Dot::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                  std::vector<ranks::Block> const&, ranks::Part const& part) {
+std::vector<ExpectedField> Dot::reference_of_part(Input<T, Kokkos::HostSpace> const& input, ranks::Part const& part) {
   auto const merged = [](verify::SumOracle<T> sum, verify::SumOracle<T> const& other) {
     sum.merge(other);
     return sum;

@@ -157,7 +157,6 @@ struct Embedding {
   /// must hold the whole table.
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                                    std::vector<ranks::Block> const&,
                                                                     ranks::Part const& part);
 
   template <class T>

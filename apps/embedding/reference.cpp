@@ -55,7 +55,7 @@ std::vector<ExpectedField> Embedding::reference(Input<T, Kokkos::HostSpace> cons
 
 template <class T>
 std::vector<ExpectedField> Embedding::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                        std::vector<ranks::Block> const&, ranks::Part const& part) {
+                                                        ranks::Part const& part) {
   if (!input.parameters.table_in_rows) return reference<T>(input);
   std::size_t const rows = part.input[1][0];
   std::size_t const width = part.input[1][1];

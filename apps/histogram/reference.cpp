@@ -62,7 +62,7 @@ std::vector<ExpectedField> Histogram::reference(Input<T, Kokkos::HostSpace> cons
 
 template <class T>
 std::vector<ExpectedField> Histogram::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                        std::vector<ranks::Block> const&, ranks::Part const& part) {
+                                                        ranks::Part const& part) {
   std::vector<ExpectedField> fields = reference<T>(input);
   for (ExpectedField& field : fields) part.ranks.sum(std::span<double>(field.value));  // exact below 2^53
   return fields;

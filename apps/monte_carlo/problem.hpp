@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -173,7 +172,6 @@ struct MonteCarlo {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                                    std::vector<ranks::Block> const&,
                                                                     ranks::Part const& part);
 };
 

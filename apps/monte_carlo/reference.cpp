@@ -347,7 +347,7 @@ std::vector<ExpectedField> MonteCarlo::reference(Input<T, Kokkos::HostSpace> con
 
 template <class T>
 std::vector<ExpectedField> MonteCarlo::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                         std::vector<ranks::Block> const&, ranks::Part const& part) {
+                                                         ranks::Part const& part) {
   Total total = sum_of<T>(input.parameters, static_cast<std::size_t>(part.ranks.rank()),
                           static_cast<std::size_t>(part.ranks.count()));
   part.ranks.sum(std::span<std::int64_t>(total.units));

@@ -5,7 +5,6 @@
 /// to 256 bins of one width.
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -124,7 +123,6 @@ struct Partition : ArrayProblem<Parameters> {
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                                    std::vector<ranks::Block> const& output_rows,
                                                                     ranks::Part const& part);
 
   template <class T>

@@ -123,7 +123,6 @@ std::vector<ExpectedField> Partition::reference(Input<T, Kokkos::HostSpace> cons
 // and several run in parallel.
 template <class T>
 std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                        std::vector<ranks::Block> const& output_rows,
                                                         ranks::Part const& part) {
   struct Moved {
     std::size_t to;
@@ -135,7 +134,7 @@ std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpa
   std::size_t const segments =
       is_binned ? static_cast<std::size_t>(input.parameters.bins) : input.parameters.segments(n);
   std::size_t const length = input.parameters.segment == 0 ? n : input.parameters.segment;
-  ranks::Block const own = output_rows[0];
+  ranks::Block const own = part.ranks.block(n);
   std::size_t const parts = blocks_in(own.size(), part_elements());
   auto const is_left = [&](std::size_t i) { return static_cast<double>(input.in(i)) < input.parameters.pivot; };
 

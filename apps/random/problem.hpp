@@ -128,7 +128,6 @@ struct Random {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                                    std::vector<ranks::Block> const& rows,
                                                                     ranks::Part const& part);
 };
 

@@ -112,8 +112,8 @@ std::vector<ExpectedField> Random::reference(Input<T, Kokkos::HostSpace> const& 
 
 template <class T>
 std::vector<ExpectedField> Random::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                     std::vector<ranks::Block> const& rows, ranks::Part const&) {
-  return rows_of<T>(input.parameters, rows.front());
+                                                     ranks::Part const& part) {
+  return rows_of<T>(input.parameters, part.ranks.block(input.parameters.count));
 }
 
 }  // namespace tessera::random

@@ -237,7 +237,7 @@ std::vector<ExpectedField> ReduceByKey::reference(Input<T, Kokkos::HostSpace> co
 
 template <class T>
 std::vector<ExpectedField> ReduceByKey::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                          std::vector<ranks::Block> const&, ranks::Part const& part) {
+                                                          ranks::Part const& part) {
   Parameters const& parameters = input.parameters;
   std::size_t const n = part.input[0][0];
   std::size_t const of_rank = input.keys.extent(0);

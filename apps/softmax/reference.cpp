@@ -202,7 +202,7 @@ std::vector<ExpectedField> Softmax::reference(Input<T, Kokkos::HostSpace> const&
 
 template <class T>
 std::vector<ExpectedField> Softmax::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                      std::vector<ranks::Block> const&, ranks::Part const& part) {
+                                                      ranks::Part const& part) {
   if (input.parameters.axis == Axis::rows) return reference<T>(input);
   using Groups = std::vector<GroupSums<T>>;
   return of_rows(

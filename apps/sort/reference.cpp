@@ -250,8 +250,7 @@ std::vector<ExpectedField> Sort::reference(Input<T, Kokkos::HostSpace> const& in
 }
 
 template <class T>
-std::vector<ExpectedField> Sort::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                   std::vector<ranks::Block> const&, ranks::Part const& part) {
+std::vector<ExpectedField> Sort::reference_of_part(Input<T, Kokkos::HostSpace> const& input, ranks::Part const& part) {
   return sorted_fields<T>(input, part.input[1][0] > 0, part.input[2][0] > 0,
                           [&](auto items, auto const& less) { return sorted_on_ranks(std::move(items), less, part); });
 }

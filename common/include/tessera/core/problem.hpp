@@ -66,8 +66,8 @@ concept Fields = requires(F& fields) {
 ///   shorter chain.
 /// - `input_split(parameters)`, `output_split(parameters)`, optional, both or neither: how the ranks share each field
 ///   (Split), in the order of the fields. With them the mini-app has variants of level `ranks`.
-/// - `reference_of_part<T>(input, output_rows, part)`, optional: returns the reference of a rank's own part of the
-///   output, from its part of the input and a ranks::Part. Without it each rank runs the reference on the whole input.
+/// - `reference_of_part<T>(input, part)`, optional: returns the reference of a rank's own part of the output, from its
+///   part of the input and a ranks::Part. Without it each rank runs the reference on the whole input.
 /// - `rows_apart`, optional: true if a row of the output needs only the same row of split inputs, and whole inputs. The
 ///   reference of a rank's part is then the reference run on its part of the input. With this or `reach` all cores
 ///   compute the reference of some rows at a time (verify/joined.hpp).

@@ -38,10 +38,9 @@ concept PlannableOnRanks = std::constructible_from<typename V::template Plan<Exe
 namespace detail {
 
 template <class Problem>
-concept RefersToParts =
-    requires(InputOnHost<Problem, float> const& input, std::vector<ranks::Block> const& rows, ranks::Part const& part) {
-      Problem::template reference_of_part<float>(input, rows, part);
-    };
+concept RefersToParts = requires(InputOnHost<Problem, float> const& input, ranks::Part const& part) {
+  Problem::template reference_of_part<float>(input, part);
+};
 
 template <class Problem>
 concept Reaches = requires(std::vector<Shape> const& shapes, typename Problem::Parameters const& parameters) {
@@ -161,7 +160,7 @@ class TypedCase final : public UntypedCase {
     if (auto none = without_elements()) return *std::move(none);
     if (part().ranks.count() == 1) return Problem::template reference<T>(input_);
     if constexpr (RefersToParts<Problem>) {
-      return Problem::template reference_of_part<T>(input_, output_rows(), part());
+      return Problem::template reference_of_part<T>(input_, part());
     } else if constexpr (RowsApart<Problem>) {
       return Problem::template reference<T>(input_);
     } else if constexpr (Needs<Problem>) {
@@ -633,6 +632,12 @@ template <class Problem>
   return *found;
 }
 
+/// Calls a function of the Problem's TypedFunctions.
+template <class Problem, auto function, class... Arguments>
+[[nodiscard]] auto of_dtype(DType dtype, Arguments... arguments) {
+  return (functions_for<Problem>(dtype).*function)(arguments...);
+}
+
 }  // namespace detail
 
 /// Why this build has no code for a variant; empty if it has. CMake specialises it before the variant's file
@@ -700,12 +705,8 @@ template <class Problem>
   app.input_shapes = [](std::size_t size, ParameterMap const& map) {
     return Problem::input_shapes(size, typed_parameters<typename Problem::Parameters>(map));
   };
-  app.footprint_of_size = [](DType dtype, std::size_t size, ParameterMap const& map) {
-    return detail::functions_for<Problem>(dtype).footprint_of_size(size, map);
-  };
-  app.footprint_of_source = [](DType dtype, FieldSource const& source, ParameterMap const& map) {
-    return detail::functions_for<Problem>(dtype).footprint_of_source(source, map);
-  };
+  app.footprint_of_size = detail::of_dtype<Problem, &detail::TypedFunctions::footprint_of_size>;
+  app.footprint_of_source = detail::of_dtype<Problem, &detail::TypedFunctions::footprint_of_source>;
   if constexpr (requires(FieldSource const& source) { Problem::check_source(DType{}, source); }) {
     app.check_source = [](DType dtype, FieldSource const& source) { Problem::check_source(dtype, source); };
   }
@@ -730,15 +731,9 @@ template <class Problem>
       Problem::raw_bytes(typed_parameters<typename Problem::Parameters>(map), take);
     };
   }
-  app.generate_data = [](DType dtype, std::size_t size, std::uint64_t seed, DataKind data, ParameterMap const& map) {
-    return detail::functions_for<Problem>(dtype).generate(size, seed, data, map);
-  };
-  app.read = [](DType dtype, FieldSource const& source, ParameterMap const& map) {
-    return detail::functions_for<Problem>(dtype).read(source, map);
-  };
-  app.borrow = [](DType dtype, BorrowedFields const& fields, ParameterMap const& map) {
-    return detail::functions_for<Problem>(dtype).borrow(fields, map);
-  };
+  app.generate_data = detail::of_dtype<Problem, &detail::TypedFunctions::generate>;
+  app.read = detail::of_dtype<Problem, &detail::TypedFunctions::read>;
+  app.borrow = detail::of_dtype<Problem, &detail::TypedFunctions::borrow>;
   return app;
 }
 
