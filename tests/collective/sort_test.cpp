@@ -135,49 +135,47 @@ TEST(SortItems, ZeroesAndOnes) {
   expect_network_sorts<8>();
 }
 
+// Item i of those with the keys key(begin) ... key(end - 1), sorted, by counting.
+template <class Key>
+[[nodiscard]] KOKKOS_FUNCTION std::uint32_t sorted_item(Key const& key, int begin, int end, int i) {
+  for (int candidate = begin; candidate < end; ++candidate) {
+    int before = begin;
+    int equal = 0;
+    for (int k = begin; k < end; ++k) {
+      before += key(k) < key(candidate) ? 1 : 0;
+      equal += key(k) == key(candidate) ? 1 : 0;
+    }
+    if (before <= i && i < before + equal) return key(candidate);
+  }
+  return 0xffff'ffffU;
+}
+
+// Checks that sort(item) makes expected(i) of the items key(i), of which a lane has N in sequence.
+template <int N, class L, class Key, class Sort, class Expected>
+KOKKOS_FUNCTION void check_sort(LaneChecker<L>& checker, Key const& key, Sort const& sort, Expected const& expected) {
+  typename L::template Value<std::uint32_t> item[N];
+  for (int k = 0; k < N; ++k) {
+    item[k] = checker.lanes().template fill<std::uint32_t>(0);
+    checker.lanes().each([&](int lane, std::uint32_t& own) { own = key(lane * N + k); }, item[k]);
+  }
+  sort(item);
+  for (int k = 0; k < N; ++k) {
+    checker.template holds<std::uint32_t>(item[k], [&](int lane) { return expected(lane * N + k); });
+  }
+}
+
 template <int N>
 struct SortOfLanes {
   template <class L>
   KOKKOS_FUNCTION void operator()(LaneChecker<L>& checker, std::uint64_t seed) const {
-    constexpr int all = N * L::width;
     for (std::uint32_t const kinds : {2U, 7U, 1000U}) {
       auto const key = [&](int i) { return static_cast<std::uint32_t>(random_bits(seed * 1000 + i) % kinds); };
-      // Item i of the result, by counting.
-      auto const expected = [&](int i) {
-        for (int candidate = 0; candidate < all; ++candidate) {
-          int before = 0;
-          int equal = 0;
-          for (int k = 0; k < all; ++k) {
-            before += key(k) < key(candidate) ? 1 : 0;
-            equal += key(k) == key(candidate) ? 1 : 0;
-          }
-          if (before <= i && i < before + equal) return key(candidate);
-        }
-        return kinds;
-      };
-      typename L::template Value<std::uint32_t> item[N];
-      for (int k = 0; k < N; ++k) {
-        item[k] = checker.lanes().template fill<std::uint32_t>(0);
-        checker.lanes().each([&](int lane, std::uint32_t& own) { own = key(lane * N + k); }, item[k]);
-      }
-      thread::bitonic_sort<N, L, std::uint32_t>(checker.lanes(), item, Less{});
-      for (int k = 0; k < N; ++k) {
-        checker.template holds<std::uint32_t>(item[k], [&](int lane) { return expected(lane * N + k); });
-      }
+      check_sort<N>(
+          checker, key, [&](auto& item) { thread::bitonic_sort<N, L, std::uint32_t>(checker.lanes(), item, Less{}); },
+          [&](int i) { return sorted_item(key, 0, N * L::width, i); });
     }
   }
 };
-TEST(ThreadBitonicSort, SortsTheItemsOfAllLanes) {
-  for_each_width([]<int W>() {
-    EXPECT_EQ(check_everywhere<W>(SortOfLanes<1>{}), std::nullopt);
-    if constexpr (W <= 32) {
-      EXPECT_EQ(check_everywhere<W>(SortOfLanes<2>{}), std::nullopt);
-    }
-    if constexpr (W <= 16) {
-      EXPECT_EQ(check_everywhere<W>(SortOfLanes<4>{}), std::nullopt);
-    }
-  });
-}
 
 template <int N>
 struct SortOfGroups {
@@ -188,44 +186,33 @@ struct SortOfGroups {
       // One group of `largest` lanes, then as many lanes as two groups, four, ... of half, a quarter, ... of them.
       auto const group_of = [&](int lane) { return Kokkos::max(1, largest >> (lane / largest)); };
       auto group = checker.lanes().template fill<int>(1);
-      typename L::template Value<std::uint32_t> item[N];
-      for (int k = 0; k < N; ++k) {
-        item[k] = checker.lanes().template fill<std::uint32_t>(0);
-        checker.lanes().each([&](int lane, std::uint32_t& own) { own = key(lane * N + k); }, item[k]);
-      }
       checker.lanes().each([&](int lane, int& own) { own = group_of(lane); }, group);
-      auto const expected = [&](int i) {
-        int const own = group_of(i / N);
-        int const begin = i / N / own * own * N;
-        for (int candidate = begin; candidate < begin + own * N; ++candidate) {
-          int before = begin;
-          int equal = 0;
-          for (int k = begin; k < begin + own * N; ++k) {
-            before += key(k) < key(candidate) ? 1 : 0;
-            equal += key(k) == key(candidate) ? 1 : 0;
-          }
-          if (before <= i && i < before + equal) return key(candidate);
-        }
-        return 7U;
-      };
-      thread::bitonic_sort_groups<N, L, std::uint32_t>(checker.lanes(), item, group, Less{});
-      for (int k = 0; k < N; ++k) {
-        checker.template holds<std::uint32_t>(item[k], [&](int lane) { return expected(lane * N + k); });
-      }
+      check_sort<N>(
+          checker, key,
+          [&](auto& item) { thread::bitonic_sort_groups<N, L, std::uint32_t>(checker.lanes(), item, group, Less{}); },
+          [&](int i) {
+            int const items = group_of(i / N) * N;
+            int const begin = i / items * items;
+            return sorted_item(key, begin, begin + items, i);
+          });
     }
   }
 };
-TEST(ThreadBitonicSort, SortsTheItemsOfGroupsOfLanes) {
+
+template <template <int> class Case, int Most>
+void expect_sorted_everywhere() {
   for_each_width([]<int W>() {
-    EXPECT_EQ(check_everywhere<W>(SortOfGroups<1>{}), std::nullopt);
+    EXPECT_EQ(check_everywhere<W>(Case<1>{}), std::nullopt);
     if constexpr (W <= 32) {
-      EXPECT_EQ(check_everywhere<W>(SortOfGroups<2>{}), std::nullopt);
+      EXPECT_EQ(check_everywhere<W>(Case<2>{}), std::nullopt);
     }
     if constexpr (W <= 16) {
-      EXPECT_EQ(check_everywhere<W>(SortOfGroups<8>{}), std::nullopt);
+      EXPECT_EQ(check_everywhere<W>(Case<Most>{}), std::nullopt);
     }
   });
 }
+TEST(ThreadBitonicSort, SortsTheItemsOfAllLanes) { expect_sorted_everywhere<SortOfLanes, 4>(); }
+TEST(ThreadBitonicSort, SortsTheItemsOfGroupsOfLanes) { expect_sorted_everywhere<SortOfGroups, 8>(); }
 
 using Items = Kokkos::View<Pair*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 constexpr int sizes[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 255, 256, 257};
