@@ -6,8 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
-#include <string>
-#include <utility>
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/spaces.hpp>

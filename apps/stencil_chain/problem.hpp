@@ -2,9 +2,7 @@
 /// \file
 /// stencil_chain: several stages one after the other, each a factor times the mean of an element and its neighbours.
 
-#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include <tessera/core/array_problem.hpp>

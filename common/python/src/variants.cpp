@@ -4,7 +4,6 @@
 #include <bit>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <utility>

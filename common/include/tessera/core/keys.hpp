@@ -2,7 +2,6 @@
 /// \file
 /// Generated keys of mini-apps that sort.
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>

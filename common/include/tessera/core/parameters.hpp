@@ -4,7 +4,6 @@
 /// and the conversion of their values follow from it. Also the parameters that many mini-apps share.
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>

@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include <tessera/core/array_problem.hpp>
-#include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/segment_shape.hpp>
 #include <tessera/core/shared_by_rows.hpp>

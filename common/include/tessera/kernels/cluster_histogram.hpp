@@ -10,7 +10,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -14,7 +14,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>

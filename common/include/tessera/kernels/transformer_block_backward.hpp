@@ -13,7 +13,6 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 

@@ -48,7 +48,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <cstring>
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/half.hpp>

@@ -2,8 +2,6 @@
 /// \file
 /// The common part of product kernels on multiply-add units, in which one team computes one tile of c.
 
-#include <cstddef>
-
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/detail/launch/chunks.hpp>
