@@ -15,12 +15,11 @@ struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
                                     .summary = "one block per rank, the elements after it from the next ranks"};
-  static constexpr char const* label = "tessera::conv1d::distributed";
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : ranks::BorderPlan<Conv1d, Exec, T, kernels::RegisterWindow<Exec, T>> {
+  struct Plan : ranks::BorderPlan<Conv1d, Distributed, Exec, T, kernels::RegisterWindow<Exec, T>> {
     Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input, ranks::Part const& part)
-        : Plan::BorderPlan(exec, input, part, label, [&](std::size_t n, std::size_t) {
+        : Plan::BorderPlan(exec, input, part, [&](std::size_t n, std::size_t, std::string const& label) {
             return kernels::RegisterWindow<Exec, T>(exec, n, input.k.extent(0), input.parameters.tile,
                                                     input.parameters.team, label);
           }) {}

@@ -14,12 +14,11 @@ struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
                                     .summary = "rows split over the ranks, the rows after them from the next ranks"};
-  static constexpr char const* label = "tessera::conv2d::distributed";
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : ranks::BorderPlan<Conv2d, Exec, T, kernels::Conv2d<Exec, T>> {
+  struct Plan : ranks::BorderPlan<Conv2d, Distributed, Exec, T, kernels::Conv2d<Exec, T>> {
     Plan(Exec const& exec, InputOn<Conv2d, Exec, T> const& input, ranks::Part const& part)
-        : Plan::BorderPlan(exec, input, part, label, [&](std::size_t rows, std::size_t) {
+        : Plan::BorderPlan(exec, input, part, [&](std::size_t rows, std::size_t, std::string const& label) {
             return kernels::Conv2d<Exec, T>(exec, rows, input.in.extent(1), input.parameters.team, label);
           }) {}
   };

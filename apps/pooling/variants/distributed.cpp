@@ -18,12 +18,11 @@ struct Distributed {
   static constexpr VariantInfo info{.name = "distributed",
                                     .level = Level::ranks,
                                     .summary = "one block per rank, the elements before it from other ranks"};
-  static constexpr char const* label = "tessera::pooling::distributed";
 
   template <ExecutionSpace Exec, class T>
-  struct Plan : ranks::BorderPlan<Pooling, Exec, T, ChosenFold<Exec, T>> {
+  struct Plan : ranks::BorderPlan<Pooling, Distributed, Exec, T, ChosenFold<Exec, T>> {
     Plan(Exec const& exec, InputOn<Pooling, Exec, T> const& input, ranks::Part const& part)
-        : Plan::BorderPlan(exec, input, part, label, [&](std::size_t n, std::size_t) {
+        : Plan::BorderPlan(exec, input, part, [&](std::size_t n, std::size_t, std::string const& label) {
             return ChosenFold<Exec, T>(exec, n, part.input[0][0], input.parameters, label);
           }) {}
   };

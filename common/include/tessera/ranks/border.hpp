@@ -128,19 +128,21 @@ class Border {
 /// The Plan of a variant of level `ranks` around a one-rank kernel, which is called as a Plan is. It launches the
 /// kernel on the rank's block while the halo is in flight, then on the border. The ranks share the Problem's first
 /// input field and its first output field, which has the same shape; other fields are whole.
-template <class Problem, ExecutionSpace Exec, class T, class Kernel>
+template <class Problem, class Variant, ExecutionSpace Exec, class T, class Kernel>
 class BorderPlan {
   using Input = InputOn<Problem, Exec, T>;
   using Output = OutputOn<Problem, Exec, T>;
 
  public:
-  /// \param kernel called with a number of rows and the global index of the first row; returns the kernel for them
+  /// \param kernel called with a number of rows, the global index of the first row and the variant's label; returns the
+  /// kernel for them
   template <class MakeKernel>
-  BorderPlan(Exec const& exec, Input const& input, Part const& part, std::string const& label, MakeKernel const& kernel)
+  BorderPlan(Exec const& exec, Input const& input, Part const& part, MakeKernel const& kernel)
       : border_(exec, part.ranks, part.input[0][0], Problem::reach(part.input, input.parameters),
-                row_elements(part.input[0]), label),
-        on_block_(kernel(part.ranks.block(part.input[0][0]).size(), part.ranks.block(part.input[0][0]).begin)),
-        on_strip_(kernel(border_.strip_rows(), border_.first())) {}
+                row_elements(part.input[0]), label_of<Problem, Variant>()),
+        on_block_(kernel(part.ranks.block(part.input[0][0]).size(), part.ranks.block(part.input[0][0]).begin,
+                         label_of<Problem, Variant>())),
+        on_strip_(kernel(border_.strip_rows(), border_.first(), label_of<Problem, Variant>())) {}
 
   void operator()(Exec const& exec, Input const& input, Output const& output) const {
     auto const& own = std::get<0>(Input::fields(input));
@@ -180,14 +182,14 @@ class BorderPlan {
 /// A BorderPlan around a kernel on the elements of segments, constructed from (exec, SegmentShape, label). The
 /// Problem defines shape_of(input).
 template <class Problem, class Variant, ExecutionSpace Exec, class T, class Kernel>
-struct StencilPlanOnRanks : BorderPlan<Problem, Exec, T, Kernel> {
+struct StencilPlanOnRanks : BorderPlan<Problem, Variant, Exec, T, Kernel> {
   StencilPlanOnRanks(Exec const& exec, InputOn<Problem, Exec, T> const& input, Part const& part)
-      : StencilPlanOnRanks::BorderPlan(exec, input, part, label_of<Problem, Variant>(),
-                                       [&](std::size_t n, std::size_t first) {
+      : StencilPlanOnRanks::BorderPlan(exec, input, part,
+                                       [&](std::size_t n, std::size_t first, std::string const& label) {
                                          SegmentShape shape = Problem::shape_of(input);
                                          shape.n = n;
                                          shape.first = first;
-                                         return Kernel(exec, shape, label_of<Problem, Variant>() + "::apply");
+                                         return Kernel(exec, shape, label + "::apply");
                                        }) {}
 };
 
