@@ -23,6 +23,16 @@ namespace tessera::layouts {
 template <class T, class Layout, class Memory>
 using Over = Kokkos::View<T**, Layout, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
+/// The members of a layout without padding that its FillPlan needs.
+template <class Layout>
+struct Dense {
+  [[nodiscard]] static Shape padded(std::size_t rows, std::size_t cols, Parameters const&) { return {rows, cols}; }
+  template <class Memory, class T>
+  [[nodiscard]] static auto over(T* data, Shape const& padded, Parameters const&) {
+    return Over<T, Layout, Memory>(data, padded[0], padded[1]);
+  }
+};
+
 /// The Plan of a layout L, which must have the members
 /// - `L::field`: the number of the output field;
 /// - `L::padded(rows, cols, parameters)`: {rows, cols} of the places in memory, including places without an element;
