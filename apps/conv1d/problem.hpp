@@ -58,13 +58,6 @@ struct Conv1d : ConvolutionProblem {
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
     return {{size}, {static_cast<std::size_t>(parameters.kernel)}};
   }
-  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
-    if (count_of(input[1]) == 0) {
-      throw UserError("k has shape " + to_string(input[1]) + " and a " + to_string(input[0]) +
-                      " (a kernel has at least one element); give k one");
-    }
-    return {input[0]};
-  }
 
   /// Assumes the worst order: one multiplication, then one addition after the other.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {

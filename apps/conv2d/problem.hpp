@@ -61,15 +61,6 @@ struct Conv2d : ConvolutionProblem {
             {static_cast<std::size_t>(parameters.kernel_rows), static_cast<std::size_t>(parameters.kernel_cols)}};
   }
 
-  /// Throws UserError if k has no elements.
-  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
-    if (count_of(input[1]) == 0) {
-      throw UserError("k " + to_string(input[1]) + " has no elements (in is " + to_string(input[0]) +
-                      ", and out would be a sum of nothing); give k at least one row and one column");
-    }
-    return {input[0]};
-  }
-
   /// Any order: a product, then the additions of all other products (adding to zero is exact); or as many fused
   /// multiply-adds.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {

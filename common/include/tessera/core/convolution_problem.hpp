@@ -21,6 +21,15 @@ struct ConvolutionProblem : SharedByRows<Split::rows, Split::whole> {
   static constexpr std::array data = data_kinds;
   static constexpr int exact_reference_doubles = 1;
 
+  /// Throws UserError if k has no elements.
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, auto const&) {
+    if (count_of(input[1]) == 0) {
+      throw UserError("k has shape " + to_string(input[1]) + " and the array " + to_string(input[0]) +
+                      " (out would be a sum of nothing); give k at least one element");
+    }
+    return {input[0]};
+  }
+
   /// Exact: positive whole numbers, up to 16 in k.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, auto const&) {
