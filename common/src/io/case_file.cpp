@@ -111,9 +111,9 @@ void explain_unreadable(std::string const& path) {
 
 /// Refuses other drivers and connectors of HDF5: HDF5 crashes at an unknown one, and some split a file into several.
 void check_hdf5_words() {
-  constexpr std::array<std::pair<char const*, std::string_view>, 2> words{
+  constexpr std::array<std::pair<char const*, std::string_view>, 2> variables{
       {{"HDF5_DRIVER", "sec2"}, {"HDF5_VOL_CONNECTOR", "native"}}};
-  for (auto const& [variable, usual] : words) {
+  for (auto const& [variable, usual] : variables) {
     char const* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
     if (value == nullptr || *value == '\0' || value == usual) continue;
     throw UserError("bad value `" + std::string(value) + "` for " + variable + " (only " + std::string(usual) +

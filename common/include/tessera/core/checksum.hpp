@@ -2,14 +2,9 @@
 /// \file
 /// Checksums to compare copies of data. They are not cryptographic.
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
-#include <vector>
-
-#include <tessera/core/host_threads.hpp>
 
 namespace tessera {
 
@@ -28,23 +23,7 @@ class Checksum {
 };
 
 /// Returns a 64-bit checksum of a large array, at the speed of memory: by words, on all cores. It does not depend on
-/// their number. The rotation carries a word's sign bit to where the next product spreads it.
-[[nodiscard]] inline std::uint64_t checksum_of_array(void const* bytes, std::size_t count) {
-  constexpr std::size_t block = std::size_t{1} << 20;
-  auto const* const from = static_cast<unsigned char const*>(bytes);
-  std::vector<std::uint64_t> of_blocks(blocks_in(count, block));
-  for_blocks(count, block, [&](std::size_t i, std::size_t begin, std::size_t end) {
-    std::uint64_t value = end - begin;
-    for (std::size_t at = begin; at < end; at += sizeof value) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, from + at, end - at < sizeof word ? end - at : sizeof word);
-      value = std::rotl((value ^ word) * 0x9e3779b97f4a7c15, 31);
-    }
-    of_blocks[i] = value;
-  });
-  Checksum all;
-  all.add(of_blocks.data(), of_blocks.size() * sizeof(std::uint64_t));
-  return all.value();
-}
+/// their number.
+[[nodiscard]] std::uint64_t checksum_of_array(void const* bytes, std::size_t count);
 
 }  // namespace tessera
