@@ -232,8 +232,12 @@ TEST(Inventory, ABuildOfOneDtypePlansAllInputs) {
       if (build.rows.empty()) continue;
       Command const command{.program = std::string(app.info.name), .apps = {&build}};
       Plan plan;
-      ASSERT_NO_THROW(plan = make_plan(command, parse_options(command, {"--inputs", inputs.string()})))
-          << name_of(built);
+      try {
+        plan = make_plan(command, parse_options(command, {"--inputs", inputs.string()}));
+      } catch (UserError const& error) {  // all files are of other dtypes
+        EXPECT_EQ(std::string(error.what()).find("nothing to run ("), 0U) << name_of(built) << ": " << error.what();
+        continue;
+      }
       std::set<std::string> files;
       for (PlannedCase const& planned : plan.cases) {
         EXPECT_TRUE(is_built(planned.dtype)) << planned.path;
