@@ -51,7 +51,8 @@ CASES = {
     # Keys of 32 and 64 bits, without and with values of 32 bits. Only variants that a user would choose.
     **{
         f"sort-{keys}{'-values' if values == 'index' else ''}": (
-            ["sort"], ORDERED, ["--variant", "radix,onesweep,{order}{cub_64}", "--dtype", keys, "--values", values], False)
+            ["sort"], ORDERED,
+            ["--variant", "radix,onesweep,{order}{cub_64}", "--dtype", keys, "--values", values], False)
         for keys in ("uint32", "uint64") for values in ("none", "index")
     },
     **{

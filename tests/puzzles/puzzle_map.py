@@ -371,7 +371,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", required=True, metavar="FILE", help="what `tessera run all --list` prints")
     parser.add_argument("--commands", metavar="FILE", help="where to write the page's commands")
-    parser.add_argument("--write", action="store_true", help="write mini-apps and variants into README.md and package.py")
+    parser.add_argument("--write", action="store_true", help="write mini-apps and variants to README.md, package.py")
     parser.add_argument("--reports", metavar="DIR", help="where the commands' reports are")
     parser.add_argument("--root", default=ROOT, help="the checkout (default: that of this script)")
     options = parser.parse_args(arguments)

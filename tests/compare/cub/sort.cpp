@@ -1,5 +1,5 @@
 /// \file
-/// cub::DeviceRadixSort: keys, or keys with values. Input and output are different arrays, as in our variants. The count
+/// cub::DeviceRadixSort: keys, or keys with values. Input and output are different arrays, as in ours. The count
 /// is an int in `cub` and has 64 bits in `cub_64`: CUB then chooses other tiles, and either may be faster.
 
 #include <concepts>
