@@ -7,7 +7,8 @@
 /// a row's mean is at most d = g C + m / |mean|, with C = (sum |a|) / |sum a| and the smallest number m, which matters
 /// below the normal range (Higham, Accuracy and Stability of Numerical Algorithms, 3.1 and 4.2). The quotient is then
 /// wrong by at most |out| (g (1 + C) + m / |mean|) / (1 - d). Nothing is known if d is 1/2 or more: a row is unchecked
-/// if its elements cancel. The part of m is stated in units of u, in the scale: a row has at least one rounding.
+/// if its elements cancel. The part of m is stated in units of u, in the scale: a row has at least one rounding. If it
+/// is u or more, the whole bound is an offset: a scale is multiplied by all roundings.
 ///
 /// If all sums are exact in any order (verify/grid.hpp), only the two divisions round, and the number of columns if the
 /// dtype does not represent it: the scale is 0, the offset 2 or 3 units of |out|. An exact mean of 0 gives infinities
@@ -106,9 +107,16 @@ std::vector<ExpectedField> DivideByMean::reference(Input<T, Kokkos::HostSpace> c
     double const cancelled = magnitude / size;
     double const wrong = growth * cancelled + smallest / size;
     bool const rounded = finite && !(exact && zero);  // else NaN, infinities and zeros, whatever is rounded
-    double const of_offset = rounded && exact ? exact_steps * unit / (1 - exact_steps * unit) : 0;
-    double const of_scale = rounded && !exact ? (1 + cancelled + smallest / size / unit) / (1 - wrong) : 0;
     bool const unknown = rounded && !exact && !(wrong < 0.5);
+    double of_offset = 0;
+    double of_scale = 0;
+    if (rounded && exact) {
+      of_offset = exact_steps * unit / (1 - exact_steps * unit);
+    } else if (rounded && !unknown && smallest / size >= unit) {
+      of_offset = (growth * (1 + cancelled) + smallest / size) / (1 - wrong);
+    } else if (rounded && !unknown) {
+      of_scale = (1 + cancelled + smallest / size / unit) / (1 - wrong);
+    }
     for (std::size_t c = 0; c < cols; ++c) {
       auto const value = static_cast<double>(static_cast<Wide>(a[c]) / mean);
       double const quotient = std::abs(value);

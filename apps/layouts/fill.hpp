@@ -53,16 +53,15 @@ class FillPlan : public OneField {
         std::get<L::field>(OutputOn<Layouts, Exec, T>::fields(output)).data(), padded_, input.parameters);
     auto const rows = static_cast<std::int64_t>(a.extent(0));
     auto const cols = static_cast<std::int64_t>(a.extent(1));
-    std::string const label = label_of<Layouts, L>() + "::fill";
     auto const policy =
         kernels::columns_first<std::int64_t>(exec, kernels::mdrange_tiles<Exec>(padded_[0], padded_[1]));
     if (count_of(padded_) == a.size()) {
       Kokkos::parallel_for(
-          label, policy, KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { to(row, col) = a(row, col); });
+          label_, policy, KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { to(row, col) = a(row, col); });
       return;
     }
     Kokkos::parallel_for(
-        label, policy, KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) {
+        label_, policy, KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) {
           to(row, col) = row < rows && col < cols ? a(row, col) : T(0);
         });
   }
@@ -92,6 +91,7 @@ class FillPlan : public OneField {
 
   Shape padded_;
   std::string note_;
+  std::string label_ = label_of<Layouts, L>() + "::fill";
 };
 
 }  // namespace tessera::layouts

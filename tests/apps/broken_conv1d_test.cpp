@@ -345,7 +345,7 @@ TEST(Conv1d, PassesWaitForEachOther) {
 
 TEST(Conv1d, AnEmptyKernelIsRefused) {
   try {
-    (void)Conv1d::output_shapes({{7}, {0}}, {});
+    (void)Conv1d::output_shapes({{7}, {0}}, Conv1d::Parameters());
     FAIL() << "accepted";
   } catch (UserError const& error) {
     EXPECT_NE(std::string(error.what()).find("[0]"), std::string::npos) << error.what();

@@ -123,6 +123,20 @@ TEST(BrokenDivideByMean, SumLeavesTheRange) {
     EXPECT_NE(outcome.find("8 of 8 elements are wrong"), std::string::npos) << outcome;
   }
 }
+// The smallest number counts once in the bound, not once for each rounding: zeros are wrong.
+TEST(DivideByMean, MeansNearTheSmallestNumber) {
+  std::vector<double> tiny(64 * 64);
+  for (std::size_t i = 0; i < tiny.size(); ++i) tiny[i] = static_cast<double>(i % 8 + 1) * 0x1p-149;
+  std::vector<float> const zeros(tiny.size());
+  for (Row const& row : app().rows) {
+    if (row.dtype != DType::float32 || !testing::is_wanted(row)) continue;
+    auto const problem_case = app().read(row.dtype, matrix(64, 64, tiny), testing::with_defaults(app(), {}));
+    std::vector<ExpectedField> const expected = problem_case->reference();
+    HostField const wrong{"out", row.dtype, {64, 64}, {std::shared_ptr<void const>(), zeros.data()}};
+    EXPECT_FALSE(verify(expected[0], wrong, 67).passed);
+    EXPECT_EQ(testing::run_row(row, *problem_case, expected, 1), "") << testing::name_of(app(), row);
+  }
+}
 // A row whose elements cancel has lost the digits of its mean: nothing is known about it.
 TEST(DivideByMean, CancellingRowsAreUnchecked) {
   for (Row const& row : app().rows) {

@@ -321,17 +321,21 @@ bool passes_in_pieces(RowRun& run, Case const& problem_case, Oracle const& oracl
     if (!of_row(expected)) continue;
     std::size_t const count = count_of(expected.shape);
     std::size_t const at_once = elements_of_piece(expected);
+    if (count == 0) return false;  // no piece would show a field that is not empty
     Coverage& of_field = all.emplace_back();
     of_field.blind = count > 0;
     for (std::size_t begin = 0; begin < count; begin += at_once) {
       Stretch const piece{begin, std::min(count, begin + at_once)};
       // Asked for one field after the other, in the order of the outputs.
       std::size_t next = 0;
-      std::vector<HostField> const fields = run.fetch_sample([&](std::size_t) {
-        return outputs.at(next++).name == expected.name ? std::vector<Stretch>{piece} : std::vector<Stretch>();
+      bool has_size = true;
+      std::vector<HostField> const fields = run.fetch_sample([&](std::size_t of_row_field) {
+        if (outputs.at(next++).name != expected.name) return std::vector<Stretch>();
+        has_size = of_row_field == count;
+        return has_size ? std::vector<Stretch>{piece} : std::vector<Stretch>();
       });
       HostField const* const actual = find_field(fields, expected.name);
-      if (actual == nullptr) return false;
+      if (actual == nullptr || !has_size) return false;
       Verdict const verdict = verify(piece_of(expected, piece), *actual, chain);
       if (!verdict.passed) return false;
       worst = std::max(worst, verdict.worst);

@@ -43,7 +43,7 @@ class HostPool {
         free_down_to(std::max(most_, used_ + bytes) - used_ - bytes);
       }
       used_ += bytes;
-      most_ = std::max(most_, used_);
+      if (block) most_ = std::max(most_, used_);
     }
     if (!block) {
       try {
@@ -53,6 +53,8 @@ class HostPool {
         used_ -= bytes;
         throw;
       }
+      std::lock_guard const lock(mutex_);
+      most_ = std::max(most_, used_);
     }
     unsigned char* const data = block.get();
     return {data, [block = std::move(block), kind, bytes](unsigned char*) mutable {
@@ -92,9 +94,10 @@ class HostPool {
   HostPool() = default;
 
   void keep(bool keeps) {
-    release();
     std::lock_guard const lock(mutex_);
     keeps_ = keeps;
+    free_down_to(0);
+    most_ = used_;
   }
 
   void give_back(Kept returned) {
