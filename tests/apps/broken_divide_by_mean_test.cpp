@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "../../apps/divide_by_mean/problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/verify/verify.hpp>
 
 namespace tessera::divide_by_mean {
 
