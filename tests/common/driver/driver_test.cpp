@@ -517,9 +517,14 @@ TEST_F(Driver, a_large_result_is_compared_in_pieces) {
   fake::hooks().clear();
   for (std::size_t i = 0; i < whole.size(); ++i) {
     for (char const* const key :
-         {"status", "reason", "elements", "unchecked_elements", "checked_relative_error", "worst_error_in_bounds"}) {
+         {"status", "elements", "unchecked_elements", "checked_relative_error", "worst_error_in_bounds"}) {
       EXPECT_EQ(whole[i][key], pieces[i][key]) << i << " " << key;
     }
+    auto const fault = [](json const& row) {  // without the number of samples, of which noise makes more
+      std::string const reason = row["reason"].dump();
+      return reason.substr(std::min(reason.find("out: "), reason.size()));
+    };
+    EXPECT_EQ(fault(whole[i]), fault(pieces[i])) << i;
   }
 }
 
