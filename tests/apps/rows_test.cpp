@@ -331,7 +331,7 @@ TEST_P(Rows, MakingAPlanLaunchesNoKernelOfTheRow) {
 TEST_P(Rows, TeamsAndTilesAboveTheLimit) {
   for (DType const dtype : dtypes_of_this_build()) {
     for (ParameterSpec const& spec : app().parameters) {
-      if (!spec.sweep) continue;
+      if (!spec.sweep || spec.name == "blocks") continue;  // blocks are launches: no limit of a team
       std::vector<Int> values{static_cast<Int>(spec.maximum), static_cast<Int>(spec.maximum) - 1};
       if (spec.name == "team") values.insert(values.end(), {64, 65, 66, 513});
       for (Int const value : values) {
