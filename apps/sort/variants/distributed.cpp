@@ -128,7 +128,7 @@ struct Distributed {
     }
 
     [[nodiscard]] kernels::detail::MergeShape shape(Exec const& exec) const {
-      // Nothing limits a tile that is merged from memory: it is long beside its searches and the start of a team.
+      // A tile that is merged from memory may be long: its searches and the start of a team then cost little.
       if constexpr (!Tuning::in_scratch) return {.tile = 1 << 14, .threads = 1};
       bool const with_values = other_.values.extent(0) + other_.other_values.extent(0) > 0;
       return kernels::detail::MergeShape::choose<Tuning>(

@@ -220,7 +220,7 @@ class Cases {
       next.end = end;
     } while (end < run_.plan.cases.size() && group.size() < host_threads() && run_.ranks.count() == 1 &&
              1.5 * needed_with(need()) < free_host_bytes() + HostPool::instance().kept_bytes());
-    // What is kept of other cases may be of other sizes.
+    // Blocks that other cases left may not have the sizes of these cases.
     if (held + results > free_host_bytes()) HostPool::instance().release();
     return group;
   }

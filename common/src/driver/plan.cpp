@@ -166,7 +166,8 @@ void plan_files(App const& app, Options const& options, std::vector<std::string>
 
 // Returns the dtype of the file if this build has no rows in it. A build with only float can then run the float cases
 // of a directory, and reports what it leaves out. The fields of that dtype are not in the build: at least one has the
-// dtype itself, and the others are int32 or int64 (indices, offsets, values of a sort), or floats beside keys.
+// dtype itself, and the others are int32 or int64 (indices, offsets, values of a sort), or floats if that dtype is an
+// integer.
 std::optional<DType> missing_dtype(App const& app, CaseFile const& file) {
   auto const holds = [&](FieldSpec field, DType dtype) {
     field.dtype = dtype;

@@ -58,7 +58,7 @@ TEST(HostPool, BlocksNeverTakeMoreThanWasInUse) {
   made.take("a", 2 * block).reset();
   EXPECT_EQ(HostPool::instance().kept_bytes(), 2 * block);
   {
-    HostPool::Block const other = made.take("a", block);  // beside it, two blocks were one too many
+    HostPool::Block const other = made.take("a", block);  // with it, two kept blocks would exceed the most
     EXPECT_EQ(made.alive, 1);
     HostPool::Block const third = made.take("a", block);
     EXPECT_EQ(made.alive, 2);
