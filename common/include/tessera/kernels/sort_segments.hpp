@@ -14,7 +14,7 @@
 ///   divided among teams by merge paths. A segment in m tiles takes part in ceil(log2(m)) passes. Runs alternate
 ///   between result and spare array. A segment starts where its last pass ends in the result, so that no pass copies
 ///   other segments. All passes are one launch, whose teams take numbered turns. The turns of a pass come before those
-///   of the next pass, and wait until the pass before is complete. If no segment needs a pass, the teams return at once.
+///   of the next one, and wait until the pass before is complete. If no segment needs a pass, the teams return at once.
 ///
 /// Networks are not stable. If values follow, or bits of a key do not follow from its place in the order (NaN, -0), a
 /// lane sorts keys with their places in the tile.
