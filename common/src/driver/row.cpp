@@ -222,15 +222,8 @@ bool has_pieces(ExpectedField const& expected) {
 }
 
 ExpectedField piece_of(ExpectedField const& expected, Stretch const& piece) {
-  ExpectedField part{.name = expected.name,
-                     .shape = {piece.end - piece.begin},
-                     .value = {},
-                     .scale = {},
-                     .terms = expected.terms,
-                     .rounded_sums = expected.rounded_sums,
-                     .each_sees_all = expected.each_sees_all,
-                     .exact = expected.exact,
-                     .grid = expected.grid};
+  ExpectedField part = gather(expected, {});  // what holds for all elements, and none of them
+  part.shape = {piece.end - piece.begin};
   if (expected.narrow != nullptr) {
     part.narrow = std::shared_ptr<float const[]>(expected.narrow, expected.narrow.get() + piece.begin);
   }
