@@ -25,6 +25,7 @@ struct FourLanesOfTiles {
   static constexpr int lanes = 4;
   static constexpr int pack = 2;
   static constexpr int rows = 2;
+  static constexpr int most_lanes = 20;  // five threads
   using Bounds = Kokkos::LaunchBounds<>;
 };
 
@@ -60,13 +61,13 @@ void expect_sums_in_any_order(Kind kind, std::int64_t n, int threads, std::size_
   }
   expected.push_back(-7);  // nothing behind the results
   auto const path = static_cast<std::size_t>(n) + rows;
-  kernels::Chunks const chunks = kernels::split(path, static_cast<std::size_t>(threads) * Kernels::part, teams);
+  kernels::Chunks const chunks = kernels::split(path, Kernels::chunk_unit(threads), teams);
   AdversarialTeam team(threads);
   for (Order const order : all_orders) {
     std::vector<std::int32_t> out(rows + 1, -7);
     std::vector<typename Kernels::Sum> partial(static_cast<std::size_t>(chunks.count), -7);
     std::vector<std::int64_t> open_row(static_cast<std::size_t>(chunks.count), -7);
-    std::vector<char> scratch(Kernels::scratch_bytes(threads) + 64, static_cast<char>(-1));
+    std::vector<char> scratch(Kernels::ExchangeView::shmem_size(1) + 64, static_cast<char>(-1));
     Kernels const kernel{
         in,   offsets.data(), reinterpret_cast<typename Kernels::Stored*>(out.data()), partial.data(), open_row.data(),
         rows, chunks};

@@ -26,6 +26,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -57,18 +58,17 @@ struct SegmentedSumTuning {
   static constexpr bool tiles = is_gpu<Exec>;  ///< true: tiles of a team; false: each thread adds whole segments
   static constexpr int lanes = lane::natural_width<Exec>;
   static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes, the widest load
-  /// Packs in flight per lane, a power of two: 128 bytes, as in the sums of rows. A lane adds at most 32 elements.
-  static constexpr int rows = Kokkos::min(8, 32 / pack);
-  /// Six teams of 128 lanes fit on a multiprocessor, with 80 registers per lane: with 64, nvcc 13 spills. While one
-  /// team waits for offsets, the others load elements.
+  static constexpr int rows = 4;  ///< packs in flight per lane, a power of two. A lane adds at most 32 elements.
+  /// Eight teams of 128 lanes fit on a multiprocessor, with 64 registers per lane: while one waits, the others load
+  /// elements. Sums of 64 bits would spill.
   static constexpr int most_lanes = 128;
-  using Bounds = TeamBounds<Exec, most_lanes, 6>;
+  using Bounds = TeamBounds<Exec, most_lanes, sizeof(T) < 8 ? 8 : 7>;
   /// The least chunk of a host's thread, in steps: it takes microseconds, more than its search.
   static constexpr std::size_t least_chunk = 4096;
-  /// Returns the number of chunks. On a GPU about eight waves of teams, because chunks with many ends take longer. On a
-  /// host more chunks than threads, because rows that begin in earlier chunks cost little.
+  /// Returns the number of chunks. On a GPU four waves of teams, because chunks with many ends take longer. On a host
+  /// more chunks than threads, because rows that begin in earlier chunks cost little.
   [[nodiscard]] static std::size_t chunks(Exec const& exec, int lanes_of_team) {
-    return is_gpu<Exec> ? 3 * teams_at_once(exec, lanes_of_team) : 16 * teams_at_once(exec, 1);
+    return is_gpu<Exec> ? 2 * teams_at_once(exec, lanes_of_team) : 16 * teams_at_once(exec, 1);
   }
 };
 
@@ -103,12 +103,23 @@ struct SegmentedSumKernels {
     std::int64_t row;
     std::int64_t item;
   };
-  using CutsView = ScratchView<Cut*, Exec>;
-  using SumsView = ScratchView<OpenSum*, Exec>;
-  using CountsView = ScratchView<int*, Exec>;
-  using PacksView = ScratchView<Packs*, Exec>;
-  using BitsView = ScratchView<std::uint32_t*, Exec>;
-  using LanesView = ScratchView<Sum*, Exec>;
+  static constexpr int most_lanes = Tuning::most_lanes;
+  /// What the lanes of a team exchange. One struct with constant extents: places in it need one register, not one each.
+  struct Exchange {
+    Packs packs[most_lanes * Tuning::rows];  // the tile
+    // A bit per element of a run: a segment ends behind it. Two tiles take turns, so that one can be cleared.
+    std::uint32_t end_bits[2 * most_lanes];
+    Sum before_runs[most_lanes];
+    Cut cuts[2];
+    OpenSum of_threads[most_lanes / width];
+    int ended[most_lanes / width];
+  };
+  using ExchangeView = ScratchView<Exchange*, Exec>;
+  /// A segment's elements [begin, end), counted from the first of the chunk.
+  struct Segment {
+    int begin;
+    int end;
+  };
 
   T const* in;
   std::int64_t const* offsets;
@@ -118,12 +129,9 @@ struct SegmentedSumKernels {
   std::size_t rows;
   Chunks chunks;  // of the path
 
-  [[nodiscard]] static std::size_t scratch_bytes(int threads) {
-    return CutsView::shmem_size(2) + SumsView::shmem_size(threads) + CountsView::shmem_size(threads) +
-           PacksView::shmem_size(static_cast<std::size_t>(threads) * part / pack) +
-           BitsView::shmem_size(2 * static_cast<std::size_t>(threads) * width) +
-           LanesView::shmem_size(static_cast<std::size_t>(threads) * width);
-  }
+  /// The steps of chunks are a multiple of this. A chunk's first tile begins at the multiple of 16 bytes before it: a
+  /// chunk of whole tiles would have elements in one more.
+  [[nodiscard]] static std::size_t chunk_unit(int threads) { return static_cast<std::size_t>(threads) * part - pack; }
 
   // Adds the elements of a chunk.
   KOKKOS_FUNCTION void operator()(ChunkTag, Member const& team) const {
@@ -223,35 +231,46 @@ struct SegmentedSumKernels {
     Lanes const lanes;
     int const all_lanes = team.team_size() * width;
     int const own_lane = team.team_rank() * width;
-    CutsView const cuts(team.team_scratch(0), 2);
-    SumsView const of_threads(team.team_scratch(0), team.team_size());
-    CountsView const ended(team.team_scratch(0), team.team_size());
-    PacksView const packs(team.team_scratch(0), static_cast<std::size_t>(team.team_size()) * part / pack);
-    // A bit per element of a run: a segment ends behind it. Two tiles take turns, so that one can be cleared.
-    BitsView const end_bits(team.team_scratch(0), 2 * static_cast<std::size_t>(all_lanes));
-    LanesView const before_runs(team.team_scratch(0), all_lanes);
+    ExchangeView const scratch(team.team_scratch(0), 1);
+    Exchange& shared = scratch(0);
     for (int side = team.team_rank(); side < 2; side += team.team_size()) {
       Cut const found = cut(lanes, side == 0 ? chunks.begin(team.league_rank()) : chunks.end(team.league_rank()));
       lanes.each([&](int lane) {
-        if (lane == 0) cuts(side) = found;
+        if (lane == 0) shared.cuts[side] = found;
       });
     }
     lanes.each([&](int lane) {
-      end_bits(own_lane + lane) = 0;
-      end_bits(all_lanes + own_lane + lane) = 0;
+      shared.end_bits[own_lane + lane] = 0;
+      shared.end_bits[all_lanes + own_lane + lane] = 0;
     });
     team.team_barrier();
     // From here on places are relative to the chunk's first element and end: 32 bits are enough, and take half the
     // registers.
-    std::int64_t const item = cuts(0).item;
-    std::int64_t const* const ends = offsets + cuts(0).row + 1;
-    Stored* const sums = out + cuts(0).row;
+    std::int64_t const item = shared.cuts[0].item;
+    std::int64_t const* const ends = offsets + shared.cuts[0].row + 1;
+    Stored* const sums = out + shared.cuts[0].row;
     T const* const items_in = in + item;
-    int const rows_to_end = static_cast<int>(cuts(1).row - cuts(0).row);
-    int const items_to_add = static_cast<int>(cuts(1).item - item);
+    int const rows_to_end = static_cast<int>(shared.cuts[1].row - shared.cuts[0].row);
+    int const items_to_add = static_cast<int>(shared.cuts[1].item - item);
+
+    // Segments that end behind the chunk have no end here.
+    auto const end_of = [&](int at) { return at < rows_to_end ? static_cast<int>(ends[at] - item) : INT_MAX; };
+    auto const read_segments = [&](int first, typename Lanes::template Value<Segment>& own) {
+      lanes.each(
+          [&](int lane, Segment& segment) {
+            int const at = first + lane;
+            if (at < rows_to_end) segment.begin = static_cast<int>(Kokkos::max<std::int64_t>(ends[at - 1] - item, 0));
+            segment.end = end_of(at);
+          },
+          own);
+    };
 
     int row = 0;    // the next segment to end
     Sum carry = 0;  // its elements in this chunk before the tile
+    // Read one tile ahead, so that nobody waits for memory: where that segment ends, and each lane's one from it.
+    int next_end = end_of(0);
+    auto ahead = lanes.template fill<Segment>({});
+    read_segments(own_lane, ahead);
     int bits_of_tile = 0;
     int const size = all_lanes * run;
     // Tiles begin at multiples of 16 bytes; the first one may begin before the chunk.
@@ -260,18 +279,16 @@ struct SegmentedSumKernels {
     auto const load_tile = [&](int first) {
       load(lanes, items_in, first + team.team_rank() * part, Kokkos::min(first + size, items_to_add), items);
     };
-    auto const has_end = [&](int first) {
-      return row < rows_to_end && ends[row] - item <= Kokkos::min(first + size, items_to_add);
-    };
+    auto const has_end = [&] { return next_end <= Kokkos::min(tile + size, items_to_add); };
     load_tile(tile);
     do {
-      if (!has_end(tile)) {
+      if (!has_end()) {
         Sum const own = add_whole_tiles(lanes, items, [&] {
           tile += size;
           load_tile(tile);
-          return tile < items_to_add && !has_end(tile);
+          return tile < items_to_add && !has_end();
         });
-        carry += team::scan_threads(team, lanes, OpenSum{own, 0}, of_threads.data(),
+        carry += team::scan_threads(team, lanes, OpenSum{own, 0}, shared.of_threads,
                                     collective::SegmentedOperator<Sum, Add>{})
                      .total.value;
         continue;
@@ -282,77 +299,82 @@ struct SegmentedSumKernels {
             for (int k = 0; k < Tuning::rows; ++k) {
               Packs moved;
               for (int e = 0; e < pack; ++e) moved[e] = static_cast<Sum>(own.at[k][e]);
-              packs(place_of(team.team_rank() * (part / pack) + k * width + lane)) = moved;
+              shared.packs[place_of(team.team_rank() * (part / pack) + k * width + lane)] = moved;
             }
           },
           items);
       load_tile(tile + size);
       int const end = Kokkos::min(tile + size, items_to_add);
+      auto segments = ahead;
       int own_ended = 0;
-      for (int next = row + own_lane;; next += all_lanes) {
+      for (int next = row + own_lane;;) {
         auto has_ended = lanes.template fill<bool>(false);
         lanes.each(
-            [&](int lane, bool& is) {
-              int const at = next + lane;
-              if (at >= rows_to_end) return;
-              std::int64_t const end_of_row = ends[at] - item;
-              is = end_of_row <= end;
-              if (!is || !has_elements(ends, at, item)) return;
-              int const place = static_cast<int>(end_of_row) - 1 - tile;
-              team::scratch_or(&end_bits(bits_of_tile + place / run), std::uint32_t{1} << (place % run));
+            [&](int, bool& is, Segment const& own) {
+              is = own.end <= end;
+              if (!is || own.begin == own.end) return;
+              int const place = own.end - 1 - tile;
+              team::scratch_or(&shared.end_bits[bits_of_tile + place / run], std::uint32_t{1} << (place % run));
             },
-            has_ended);
+            has_ended, segments);
         int const count = count_of(lanes.ballot(has_ended));
         own_ended += count;
         if (count < width) break;
+        next += all_lanes;
+        read_segments(next, segments);
       }
       lanes.each([&](int lane) {
-        if (lane == 0) ended(team.team_rank()) = own_ended;
+        if (lane == 0) shared.ended[team.team_rank()] = own_ended;
       });
       team.team_barrier();
       int of_tile = 0;  // segments that end in the tile
-      for (int thread = 0; thread < team.team_size(); ++thread) of_tile += ended(thread);
+      for (int thread = 0; thread < team.team_size(); ++thread) of_tile += shared.ended[thread];
+      next_end = end_of(row + of_tile);
+      segments = ahead;
+      read_segments(row + of_tile + own_lane, ahead);
 
       // 2. Add the runs, and what is before them.
       int const bits_of_next = all_lanes - bits_of_tile;
       auto bits = lanes.template fill<std::uint32_t>(0);
       lanes.each(
           [&](int lane, std::uint32_t& own) {
-            own = end_bits(bits_of_tile + own_lane + lane);
-            end_bits(bits_of_next + own_lane + lane) = 0;
+            own = shared.end_bits[bits_of_tile + own_lane + lane];
+            shared.end_bits[bits_of_next + own_lane + lane] = 0;
           },
           bits);
       auto before_lane = lanes.template fill<Sum>(Sum(0));
       std::uint64_t lanes_with_end = 0;
       OpenSum const open =
-          add_runs(lanes, &packs(0) + own_lane * Tuning::rows, own_lane, bits, before_lane, lanes_with_end);
+          add_runs(lanes, shared.packs + own_lane * Tuning::rows, own_lane, bits, before_lane, lanes_with_end);
       auto const threads =
-          team::scan_threads(team, lanes, open, of_threads.data(), collective::SegmentedOperator<Sum, Add>{});
+          team::scan_threads(team, lanes, open, shared.of_threads, collective::SegmentedOperator<Sum, Add>{});
       Sum const before = threads.before.head != 0 ? threads.before.value : carry + threads.before.value;
       carry = threads.total.head != 0 ? threads.total.value : carry + threads.total.value;
       lanes.each(
           [&](int lane, Sum const& of_left) {
             bool const is_open = (lanes_with_end & ((std::uint64_t{1} << lane) - 1)) == 0;
-            before_runs(own_lane + lane) = is_open ? before + of_left : of_left;
+            shared.before_runs[own_lane + lane] = is_open ? before + of_left : of_left;
           },
           before_lane);
       team.team_barrier();
 
       // 3. Write the sums of the segments that end in the tile. A segment without elements here is 0.
       for (int next = own_lane; next < of_tile; next += all_lanes) {
-        lanes.each([&](int lane) {
-          int const at = row + next + lane;
-          if (next + lane >= of_tile) return;
-          Sum sum = 0;
-          if (has_elements(ends, at, item)) {
-            int const place = static_cast<int>(ends[at] - item) - 1 - tile;
-            int const owner = place / run;
-            sum = packs(place_of(place / pack))[place % pack];
-            std::uint32_t const earlier = (std::uint32_t{1} << (place % run)) - 1;
-            if ((end_bits(bits_of_tile + owner) & earlier) == 0) sum = before_runs(owner) + sum;
-          }
-          sums[at] = static_cast<Stored>(sum);
-        });
+        if (next != own_lane) read_segments(row + next, segments);
+        lanes.each(
+            [&](int lane, Segment const& own) {
+              if (next + lane >= of_tile) return;
+              Sum sum = 0;
+              if (own.begin != own.end) {
+                int const place = own.end - 1 - tile;
+                int const owner = place / run;
+                sum = shared.packs[place_of(place / pack)][place % pack];
+                std::uint32_t const earlier = (std::uint32_t{1} << (place % run)) - 1;
+                if ((shared.end_bits[bits_of_tile + owner] & earlier) == 0) sum = shared.before_runs[owner] + sum;
+              }
+              sums[row + next + lane] = static_cast<Stored>(sum);
+            },
+            segments);
       }
       row += of_tile;
       tile += size;
@@ -361,14 +383,9 @@ struct SegmentedSumKernels {
     } while (tile < items_to_add);
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       partial[team.league_rank()] = carry;
-      open_row[team.league_rank()] = cuts(1).row;
+      open_row[team.league_rank()] = shared.cuts[1].row;
     });
     leave_scratch(team);
-  }
-
-  /// Returns whether the segment that ends at ends[at] has elements behind `item`, the first of the chunk.
-  [[nodiscard]] KOKKOS_FUNCTION static bool has_elements(std::int64_t const* ends, int at, std::int64_t item) {
-    return Kokkos::max(ends[at - 1], item) < ends[at];
   }
 
   /// Adds tiles without an end, as long as `next_tile` returns true. Returns the sum of the thread's parts.
@@ -478,18 +495,17 @@ class SegmentedSum {
         rows_(rows),
         threads_(team_size(exec, team == 0 && is_gpu<Exec> ? Tuning::most_lanes / Kernels::vector_length : team,
                            Kernels::vector_length)),
-        chunks_(split(n + rows,
-                      Tuning::tiles ? static_cast<std::size_t>(threads_) * Kernels::part : Tuning::least_chunk,
+        chunks_(split(n + rows, Tuning::tiles ? Kernels::chunk_unit(threads_) : Tuning::least_chunk,
                       // Places in a chunk have 32 bits.
                       std::max(Tuning::chunks(exec, threads_ * Kernels::vector_length),
                                tiles_of(n + rows, std::size_t{1} << 30)))),
         partial_(unset(label + "::partial"), chunks_.count),
         open_row_(unset(label + "::open_row"), chunks_.count) {
-    if (is_gpu<Exec> && threads_ * Kernels::vector_length > Tuning::most_lanes) {
+    if (Tuning::tiles && threads_ * Kernels::width > Kernels::most_lanes) {
       throw Skip("a team of " + std::to_string(threads_) + " threads (it has at most " +
-                 std::to_string(Tuning::most_lanes / Kernels::vector_length) + " here)");
+                 std::to_string(Kernels::most_lanes / Kernels::width) + " here)");
     }
-    if (Tuning::tiles) require_scratch<Exec>(Kernels::scratch_bytes(threads_));
+    if (Tuning::tiles) require_scratch<Exec>(Kernels::ExchangeView::shmem_size(1));
   }
 
   /// Enqueues. `in` [n], `offsets` [rows + 1] and `out` [rows] must be contiguous; `out` must not overlap the others.
@@ -506,7 +522,7 @@ class SegmentedSum {
                           chunks_};
     if (rows_ == 0) return;
     int const teams = Tuning::tiles ? chunks_.count : (chunks_.count + threads_ - 1) / threads_;
-    launch<typename Kernels::ChunkTag>("::sum", exec, teams, Tuning::tiles ? Kernels::scratch_bytes(threads_) : 0,
+    launch<typename Kernels::ChunkTag>("::sum", exec, teams, Tuning::tiles ? Kernels::ExchangeView::shmem_size(1) : 0,
                                        kernels);
     if (chunks_.count == 1) return;
     launch<typename Kernels::JoinTag>("::join", exec, chunks_.count - 1, ScratchView<Sum*, Exec>::shmem_size(threads_),
