@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <tessera/collective/accumulator.hpp>
@@ -43,6 +44,7 @@ struct SegmentedSum {
   using Parameters = segmented_sum::Parameters;
 
   static constexpr std::array data = data_kinds;
+  static constexpr bool more_integers = true;
 
   /// in [n]; offsets [rows + 1], 64 bits for every dtype: from 0 to n, never falling.
   template <class T, class Memory>
@@ -76,10 +78,14 @@ struct SegmentedSum {
   static void check_source(DType dtype, FieldSource const& source);
 
   template <class T>
-  [[nodiscard]] static double element(Draw const& draw, Parameters const& parameters) {
-    if (draw.field == 1) return static_cast<double>(offsets_of(*draw.shapes, parameters, draw.seed).at(draw.index));
-    if (draw.data == DataKind::exact) return static_cast<double>(exact_term<T>(draw, 0, draw.index));
-    return static_cast<double>(drawn<T>(draw));
+  [[nodiscard]] static auto element(Draw const& draw, Parameters const& parameters) {
+    using Integer = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+    using Element = std::conditional_t<std::is_integral_v<T>, Integer, double>;
+    if (draw.field == 1) return static_cast<Element>(offsets_of(*draw.shapes, parameters, draw.seed).at(draw.index));
+    if (draw.data != DataKind::exact) return static_cast<Element>(drawn<T>(draw));
+    // The same term in both halves of 64 bits, so that a sum of 32 bits is wrong.
+    constexpr auto both_halves = static_cast<Element>(std::is_integral_v<T> && sizeof(T) == 8 ? 0x100000001 : 1);
+    return static_cast<Element>(exact_term<T>(draw, 0, draw.index)) * both_halves;
   }
 
   /// Each element is added once.

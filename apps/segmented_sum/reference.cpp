@@ -1,6 +1,6 @@
 /// \file
 /// The serial oracle of segmented_sum: a loop over the elements of a part, with every sum in twice double precision. A
-/// segment that lies in several parts gets their sums in order.
+/// segment that lies in several parts gets their sums in order. Integers wrap, and must be equal.
 ///
 /// If all elements of a segment lie on one grid on which the dtype holds the sum of their magnitudes, every partial sum
 /// is exact in any order (verify/grid.hpp): results must be equal, scale 0.
@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 
 #include <tessera/core/host_threads.hpp>
 #include <tessera/table/references.hpp>
+#include <tessera/verify/moved_keys.hpp>
 #include <tessera/verify/sum_oracle.hpp>
 
 namespace tessera::segmented_sum {
@@ -38,24 +40,24 @@ struct PartSums {
   bool all_exact = true;
 };
 
-namespace {
-
-template <class T>
-void store(ExpectedField& out, PartSums<T>& of_part, std::size_t row, verify::SumOracle<T> const& sum) {
-  bool const exact = sum.is_exact();
-  out.value[row] = sum.value();
-  out.scale[row] = exact ? 0 : sum.scale();
-  of_part.grid = std::min(of_part.grid, sum.spacing());
-  of_part.all_exact = of_part.all_exact && exact;
-}
-
-}  // namespace
-
 template <class T>
 std::vector<ExpectedField> SegmentedSum::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const rows = input.offsets.extent(0) - 1;
   auto const offset = [&](std::size_t r) { return static_cast<std::size_t>(input.offsets(r)); };
-  ExpectedField out = zero_field("out", {rows}, true);
+  constexpr bool is_integer = std::is_integral_v<T>;
+  ExpectedField out = zero_field("out", {is_integer ? 0 : rows}, true);
+  std::vector<T> integers(is_integer ? rows : 0);
+  auto const store = [&](PartSums<T>& of_part, std::size_t row, verify::SumOracle<T> const& sum) {
+    if constexpr (is_integer) {
+      integers[row] = sum.integer();
+    } else {
+      bool const exact = sum.is_exact();
+      out.value[row] = sum.value();
+      out.scale[row] = exact ? 0 : sum.scale();
+      of_part.grid = std::min(of_part.grid, sum.spacing());
+      of_part.all_exact = of_part.all_exact && exact;
+    }
+  };
   std::vector<PartSums<T>> parts(blocks_in(input.in.extent(0), part_elements()));
   for_blocks(input.in.extent(0), part_elements(), [&](std::size_t part, std::size_t begin, std::size_t end) {
     // The segment of the part's first element: the last one that begins there or before. Empty ones stay 0.
@@ -69,7 +71,7 @@ std::vector<ExpectedField> SegmentedSum::reference(Input<T, Kokkos::HostSpace> c
       verify::SumOracle<T> sum;
       for (std::size_t i = from; i < to; ++i) sum.add(input.in(i));
       if (offset(row) >= begin && offset(row + 1) <= end) {
-        store(out, parts[part], row, sum);
+        store(parts[part], row, sum);
       } else {
         parts[part].open.push_back({row, sum});
       }
@@ -89,9 +91,10 @@ std::vector<ExpectedField> SegmentedSum::reference(Input<T, Kokkos::HostSpace> c
       }
     }
   }
-  for (OpenSum<T> const& one : open) store(out, joined, one.row, one.sum);
+  for (OpenSum<T> const& one : open) store(joined, one.row, one.sum);
   out.grid = joined.grid;
   if (joined.all_exact) out.scale.clear();
+  if constexpr (is_integer) out = verify::moved("out", std::move(integers));
   std::size_t longest = 0;
   for (std::size_t r = 0; r < rows; ++r)
     longest = std::max(longest, offset(r + 1) - std::min(offset(r), offset(r + 1)));

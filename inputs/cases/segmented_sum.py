@@ -2,18 +2,19 @@
 
 import numpy as np
 
-from cases.common import ALL, DOUBLE, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
-
-INT64 = np.dtype("int64")
+from cases.common import ALL, DOUBLE, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven
+from cases.sort import INT64, MORE
 
 
 def segment_case(name, description, values, lengths):
     offsets = np.concatenate([[0], np.cumsum(np.asarray(lengths, INT64))]).astype(INT64)
     assert offsets[-1] == values.size
+    of_sums = values.dtype if values.dtype.kind in "iu" else DOUBLE  # integers wrap
     with np.errstate(invalid="ignore", over="ignore"):
-        sums = [np.sum(wide(values[begin:end])) for begin, end in zip(offsets[:-1], offsets[1:])]
-    out = stored(np.array(sums, np.int64 if values.dtype == INT32 else DOUBLE), values.dtype)
-    return Case(name + SUFFIX[values.dtype], description, {"in": values, "offsets": offsets}, {"out": out})
+        sums = [np.sum(values[begin:end], dtype=of_sums) for begin, end in zip(offsets[:-1], offsets[1:])]
+    out = stored(np.array(sums, of_sums), values.dtype)
+    suffix = {**SUFFIX, **MORE}[values.dtype]
+    return Case(name + suffix, description, {"in": values, "offsets": offsets}, {"out": out})
 
 
 def mixed(count):
@@ -55,3 +56,12 @@ def cases():
                np.array([1e16, 1, -1e16, 2, 3, -1e16, 4, 1e16], DOUBLE), [4, 0, 4])
     yield case("wraps", "sums wrap modulo 2^32", np.array([INT32_MAX, 1, INT32_MIN, INT32_MAX, INT32_MAX, 7], INT32),
                [3, 2, 1])
+    for t in MORE:
+        least, most = np.iinfo(t).min, np.iinfo(t).max
+        # Neighbours that a double cannot tell apart, carries into the upper half, both ends.
+        few = [most // 2 + 1, most // 2 + 2, 2**32 - 1, 1, least, most, most, most, 7]
+        values = np.array([x & int(np.iinfo(f"u{t.itemsize}").max) for x in few], f"u{t.itemsize}").view(t)
+        yield case("wraps", f"sums wrap modulo 2^{8 * t.itemsize}", values, [1, 0, 1, 2, 3, 2])
+        lengths = mixed(301)
+        scaled = uneven(int(lengths.sum()), t) * np.array(most // 103, t)
+        yield case("mixed", "301 segments: numbers of the whole range, sums wrap", scaled, lengths)

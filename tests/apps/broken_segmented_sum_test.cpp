@@ -1,6 +1,8 @@
 // Wrong sums of segments must be caught. The kernel's tiles of GPUs also run on hosts here.
 
 #include <algorithm>
+#include <cstdint>
+#include <type_traits>
 
 #include "broken_rows.hpp"
 
@@ -59,6 +61,30 @@ TEST(BrokenSegmentedSum, OneElementTooMany) { expect_mistake(Mistake::one_too_ma
 TEST(BrokenSegmentedSum, OneElementTooFew) { expect_mistake(Mistake::one_too_few); }
 TEST(BrokenSegmentedSum, SomeSegmentsEndWhereTheNextOnesDo) { expect_mistake(Mistake::wrong_row); }
 TEST(BrokenSegmentedSum, LongSegmentsEndEarly) { expect_mistake(Mistake::ends_early); }
+
+// Sums of 64 bits whose upper half is lost: generated data show it.
+struct LowerHalf {
+  template <ExecutionSpace Exec, class T>
+    requires(std::is_integral_v<T> && sizeof(T) == 8)
+  void operator()(Exec const& exec, InputOn<SegmentedSum, Exec, T> const& in,
+                  OutputOn<SegmentedSum, Exec, T> const& out) const {
+    auto const terms = in.in;
+    auto const offsets = in.offsets;
+    auto const sums = out.out;
+    Kokkos::parallel_for(
+        "tessera::tests::broken_segmented_sum::lower_half", over(exec, sums.extent(0)), KOKKOS_LAMBDA(std::size_t r) {
+          std::uint32_t sum = 0;
+          for (std::int64_t i = offsets(r); i < offsets(r + 1); ++i) sum += static_cast<std::uint32_t>(terms(i));
+          sums(r) = static_cast<T>(sum);
+        });
+  }
+};
+
+TEST(BrokenSegmentedSum, UpperHalfIsLost) {
+  if constexpr (contains<std::int32_t>(EnabledDTypes{})) {
+    testing::expect_caught<SegmentedSum>(LowerHalf{}, 70001, {}, "out");
+  }
+}
 
 // The kernel with a Tuning of this test: small tiles and many chunks, or the other method of the two.
 template <bool in_tiles, int row_count, std::size_t chunk_count>

@@ -47,25 +47,27 @@ enum class Kind { short_ones, empty_ones, long_one, long_ones, whole };
   return offsets;
 }
 
+template <class T>
 void expect_sums_in_any_order(Kind kind, std::int64_t n, int threads, std::size_t teams) {
-  using Kernels = kernels::detail::SegmentedSumKernels<AdversarialSpace, std::int32_t, FourLanesOfTiles>;
+  using Kernels = kernels::detail::SegmentedSumKernels<AdversarialSpace, T, FourLanesOfTiles>;
   std::vector<std::int64_t> const offsets = offsets_of(kind, n);
   std::size_t const rows = offsets.size() - 1;
-  alignas(16) static std::int32_t in[1024];
-  for (std::int64_t i = 0; i < n; ++i) in[i] = static_cast<std::int32_t>(1 + i % 1009);
-  std::vector<std::int32_t> expected;
+  alignas(16) static T in[1024];
+  // In 64 bits, sums have both halves.
+  for (std::int64_t i = 0; i < n; ++i) in[i] = static_cast<T>((1 + i % 1009) * 0x100000001);
+  std::vector<T> expected;
   for (std::size_t r = 0; r < rows; ++r) {
-    std::int32_t sum = 0;
+    T sum = 0;
     for (std::int64_t i = offsets[r]; i < offsets[r + 1]; ++i) sum += in[i];
     expected.push_back(sum);
   }
-  expected.push_back(-7);  // nothing behind the results
+  expected.push_back(T(7));  // nothing behind the results
   auto const path = static_cast<std::size_t>(n) + rows;
   kernels::Chunks const chunks = kernels::split(path, Kernels::chunk_unit(threads), teams);
   AdversarialTeam team(threads);
   for (Order const order : all_orders) {
-    std::vector<std::int32_t> out(rows + 1, -7);
-    std::vector<typename Kernels::Sum> partial(static_cast<std::size_t>(chunks.count), -7);
+    std::vector<T> out(rows + 1, T(7));
+    std::vector<typename Kernels::Sum> partial(static_cast<std::size_t>(chunks.count), 7);
     std::vector<std::int64_t> open_row(static_cast<std::size_t>(chunks.count), -7);
     std::vector<char> scratch(Kernels::ExchangeView::shmem_size(1) + 64, static_cast<char>(-1));
     Kernels const kernel{
@@ -91,7 +93,12 @@ TEST(SegmentedSumKernels, InOneScratchInAnyOrder) {
   for (Kind const kind : {Kind::short_ones, Kind::empty_ones, Kind::long_one, Kind::long_ones, Kind::whole}) {
     for (int const threads : {1, 2, 3, 5}) {
       for (std::int64_t const n : {1, 31, 32, 33, 700}) {
-        for (std::size_t const teams : {1, 4, 30}) expect_sums_in_any_order(kind, n, threads, teams);
+        for (std::size_t const teams : {1, 4, 30}) {
+          expect_sums_in_any_order<std::int32_t>(kind, n, threads, teams);
+          expect_sums_in_any_order<std::int64_t>(kind, n, threads, teams);
+          expect_sums_in_any_order<std::uint32_t>(kind, n, threads, teams);
+          expect_sums_in_any_order<std::uint64_t>(kind, n, threads, teams);
+        }
       }
     }
   }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -89,10 +90,20 @@ class WorstSegmentOrders {
                       static_cast<int>((tiles + 1) / 2)};
       for (std::size_t t = 0; t <= tiles; ++t) kernels(typename Kernels::BordersTag{}, t);
       run(order, tiles, [&](LeagueMember const& team) { kernels(typename Kernels::TilesTag{}, team); });
-      std::size_t enqueued = 0;
-      while ((std::size_t{1} << enqueued) < tiles) ++enqueued;
-      run(order, (tiles + 1) / 2 * enqueued,
-          [&](LeagueMember const& team) { kernels(typename Kernels::MergeTag{}, team); });
+      std::size_t enqueued = 1;  // teams for one pass more than any segment needs
+      for (std::size_t runs = 1; runs < tiles; runs *= 2) ++enqueued;
+      // Once all teams have said that the last pass is over, all keys must be there: other teams would read them.
+      std::uint32_t const turns = passes() * static_cast<std::uint32_t>(kernels.teams);
+      bool is_over = turns == 0;
+      run(
+          order, (tiles + 1) / 2 * enqueued,
+          [&](LeagueMember const& team) { kernels(typename Kernels::MergeTag{}, team); },
+          [&] {
+            if (is_over || progress[2] < turns) return;
+            is_over = true;
+            for (std::size_t i = 0; i < n_; ++i) ASSERT_EQ(sorted[i], keys_[places[i]]) << about << ", early at " << i;
+          });
+      EXPECT_TRUE(is_over) << about;
       EXPECT_EQ(progress[0], passes()) << about;
       for (std::size_t i = 0; i < n_; ++i) {
         if constexpr (has_values) {
@@ -117,14 +128,15 @@ class WorstSegmentOrders {
   }
 
   template <class Kernel>
-  void run(Order order, std::size_t teams, Kernel const& kernel) {
+  void run(Order order, std::size_t teams, Kernel const& kernel, std::function<void()> const& watch = [] {}) {
     std::size_t const bytes = tiles_of(Kernels::scratch_bytes(threads_), 16) * 16;
     GuardedArray<char> memory(bytes + 16);
     char* const scratch = order == Order::descending ? memory.first(bytes) : memory.last(bytes);
     std::fill_n(scratch, bytes, static_cast<char>(-1));
     auto const error = team_.run(order, 1, [&](AdversarialTeam::Member const& member) {
       for (std::size_t rank = 0; rank < teams; ++rank) {
-        kernel(LeagueMember(member, static_cast<int>(rank), scratch, static_cast<int>(bytes), static_cast<int>(teams)));
+        kernel(LeagueMember(member, static_cast<int>(rank), scratch, static_cast<int>(bytes), static_cast<int>(teams),
+                            &watch));
       }
     });
     EXPECT_EQ(error.value_or(""), "");

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -284,6 +285,53 @@ void expect_one_launch_of_few() {
 TEST(Sort, OneLaunchOfFewKeys) {
   expect_one_launch_of_few<std::uint32_t, kernels::NoValue>();
   expect_one_launch_of_few<double, std::int64_t>();
+}
+
+// An object allocates one copy of keys and values, and its counts: at most 9 MB, or 1% of large arrays.
+std::string_view counted_space;
+std::uint64_t allocated = 0;
+void count_bytes(Kokkos::Tools::SpaceHandle space, char const*, void const*, std::uint64_t bytes) {
+  if (space.name == counted_space) allocated += bytes;
+}
+
+template <class Exec, class Key, class Value, class Tuning, template <class, class, class, class> class Sort>
+void expect_bytes(std::size_t n, double more) {
+  namespace tools = Kokkos::Tools::Experimental;
+  double const copy = static_cast<double>(n) * (sizeof(Key) + kernels::value_bytes<Value>);
+  auto const before = tools::get_callbacks();
+  counted_space = Exec::memory_space::name();
+  allocated = 0;
+  tools::set_allocate_data_callback(count_bytes);
+  Sort<Exec, Key, Value, Tuning> const sort(Exec(), n, SortOrder{});
+  tools::set_callbacks(before);
+  std::string const about = std::string(space_name<Exec>()) + ", n = " + std::to_string(n);
+  EXPECT_GE(static_cast<double>(allocated), copy) << about;
+  EXPECT_LE(static_cast<double>(allocated), copy + std::max(more, copy / 100)) << about;
+}
+
+template <class Exec, class T, class Value>
+struct FewTilesPerLaunch : AsOnGpu<Exec, T, Value> {
+  static constexpr std::size_t launch_tiles = 1;
+};
+
+template <class Key, class Value>
+void expect_one_copy() {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    for (int const log : {20, 24, 27, 28}) {
+      std::size_t const n = std::size_t{1} << log;
+      expect_bytes<Exec, Key, Value, kernels::SortTuning<Exec, Key, Value>, Onesweep>(n, 9e6);
+      expect_bytes<Exec, Key, Value, kernels::SortTuning<Exec, Key, Value>, Radix>(n, 9e6);
+    }
+    // Tiles of a GPU in launches of 1% of this array. The counts of all digits are 48 KiB.
+    std::size_t const n = (std::size_t{1} << 23) + 1;
+    double const copy = static_cast<double>(n) * (sizeof(Key) + kernels::value_bytes<Value>);
+    expect_bytes<Exec, Key, Value, FewTilesPerLaunch<Exec, Key, Value>, Onesweep>(n, copy / 100 + 60000);
+  });
+}
+TEST(Sort, MemoryIsOneCopy) {
+  expect_one_copy<std::uint32_t, kernels::NoValue>();
+  expect_one_copy<float, std::uint32_t>();
+  expect_one_copy<std::uint64_t, std::uint32_t>();
 }
 
 TEST(Sort, SomeBits) {

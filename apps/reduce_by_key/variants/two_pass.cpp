@@ -2,8 +2,6 @@
 /// Flags, a scan, a segmented reduction: the first launch scans the heads and stores where each run begins, the second
 /// one folds run after run, a team each. A short run leaves most of a team idle, but a long one keeps it busy.
 
-#include <vector>
-
 #include "../fold_of_team.hpp"
 #include "../problem.hpp"
 
@@ -30,17 +28,14 @@ struct TwoPass {
           threads(kernels::team_size(exec, input.parameters.team)),
           begins(unset("tessera::reduce_by_key::two_pass::begins"), input.keys.extent(0) + 1) {}
 
-    void operator()(Exec const& exec, InputOn<ReduceByKey, Exec, T> const& input,
-                    OutputOn<ReduceByKey, Exec, T> const& output) const {
-      auto const keys = input.keys;
-      auto const values = input.values;
-      auto const out = output;
+    void operator()(Exec const& exec, InputOn<ReduceByKey, Exec, T> const& in,
+                    OutputOn<ReduceByKey, Exec, T> const& out) const {
       auto const first = begins;
-      std::size_t const n = keys.extent(0);
+      std::size_t const n = in.keys.extent(0);
       Kokkos::deep_copy(exec, out.count, 0);
       auto const find = KOKKOS_LAMBDA(std::size_t i, std::int64_t& run, bool final) {
-        bool const head = is_head(keys, i);
-        if (head && final) out.unique_keys(run) = keys(i);
+        bool const head = is_head(in.keys, i);
+        if (head && final) out.unique_keys(run) = in.keys(i);
         if (head && final) first(run) = static_cast<std::int64_t>(i);
         run += head ? 1 : 0;
         if (final && i + 1 == n) first(run) = static_cast<std::int64_t>(n);
@@ -50,16 +45,13 @@ struct TwoPass {
       if (mode == Mode::unique) return;
       bool const reduces = mode == Mode::reduce;
       using Value = ValueOf<T>;
-      collective::AnyOperator<Value> const op{input.parameters.op};
+      collective::AnyOperator<Value> const op{in.parameters.op};
       auto const fold = KOKKOS_LAMBDA(typename Teams::member_type const& team) {
         for (std::int64_t run = team.league_rank(); run < out.count(); run += team.league_size()) {
           Value result = op.identity();
           auto const elements = Kokkos::TeamThreadRange(team, first(run), first(run + 1));
-          if (reduces) {
-            Kokkos::parallel_reduce(
-                elements, [&](std::int64_t i, Value& of_thread) { of_thread = op(of_thread, values(i)); },
-                FoldOfTeam<Value>{op, &result});
-          }
+          auto const add = [&](std::int64_t i, Value& of_thread) { of_thread = op(of_thread, in.values(i)); };
+          if (reduces) Kokkos::parallel_reduce(elements, add, FoldOfTeam<Value>{op, &result});
           Kokkos::single(Kokkos::PerTeam(team), [&] {
             if (reduces) out.sums(run) = result;
             if (!reduces) out.lengths(run) = static_cast<std::int32_t>(first(run + 1) - first(run));

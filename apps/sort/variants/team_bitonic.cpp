@@ -39,9 +39,7 @@ struct TeamBitonic {
 
     void operator()(Exec const& exec, InputOn<Sort, Exec, T> const& in, OutputOn<Sort, Exec, T> const& out) const {
       ComparePair<T> const compare{in.parameters.template order<T>()};
-      auto const from = in.keys;
-      auto const to = out.keys;
-      std::size_t const n = to.extent(0);
+      std::size_t const n = in.keys.extent(0);
       std::size_t const size = this->tile;
       Kokkos::parallel_for(
           "tessera::sort::team_bitonic::tiles", this->policy(exec, n),
@@ -49,7 +47,7 @@ struct TeamBitonic {
             typename Plan::Tile const keys(team.team_scratch(0), size);
             std::size_t const begin = team.league_rank() * size;
             auto const each = Kokkos::TeamThreadRange(team, Kokkos::min(size, n - begin));
-            Kokkos::parallel_for(each, [&](std::size_t i) { keys(i) = from(begin + i); });
+            Kokkos::parallel_for(each, [&](std::size_t i) { keys(i) = in.keys(begin + i); });
             for (std::size_t run = 2; run <= size; run *= 2) {
               for (std::size_t stride = run / 2; stride > 0; stride /= 2) {
                 team.team_barrier();
@@ -58,14 +56,14 @@ struct TeamBitonic {
               }
             }
             team.team_barrier();
-            Kokkos::parallel_for(each, [&](std::size_t i) { to(begin + i) = keys(i); });
+            Kokkos::parallel_for(each, [&](std::size_t i) { out.keys(begin + i) = keys(i); });
             leave_scratch(team);
           });
       for (std::size_t run = 2 * size; run / 2 < n; run *= 2) {
         for (std::size_t stride = run / 2; stride > 0; stride /= 2) {
           Kokkos::parallel_for(
               "tessera::sort::team_bitonic::step", over(exec, tiles_of(n, 2 * stride) * stride),
-              KOKKOS_LAMBDA(std::size_t pair) { compare(to, n, run, stride, pair); });
+              KOKKOS_LAMBDA(std::size_t pair) { compare(out.keys, n, run, stride, pair); });
         }
       }
     }

@@ -40,8 +40,7 @@ struct TeamMerge {
       MoveInMerge<T> const move{in.parameters.template order<T>()};
       std::size_t const n = in.keys.extent(0);
       std::size_t const size = this->tile;
-      auto to = out.keys;
-      auto other = this->spare;
+      auto to = out.keys, other = this->spare;
       for (std::size_t run = size; run < n; run *= 2) Kokkos::kokkos_swap(to, other);  // the last pass writes out.keys
       Kokkos::parallel_for(
           "tessera::sort::team_merge::tiles", this->policy(exec, n),

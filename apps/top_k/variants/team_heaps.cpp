@@ -34,24 +34,19 @@ struct TeamHeaps {
       kernels::require_scratch<Exec>(threads * bytes + 64);
     }
 
-    void operator()(Exec const& exec, InputOn<TopK, Exec, T> const& input,
-                    OutputOn<TopK, Exec, T> const& output) const {
-      auto const in = input.in;
-      auto const out = output;
-      auto const n = static_cast<std::int64_t>(in.extent(1));
+    void operator()(Exec const& exec, InputOn<TopK, Exec, T> const& in, OutputOn<TopK, Exec, T> const& out) const {
       int const k = static_cast<int>(out.values.extent(1));
       int const count = threads;
       if (k == 0) return;
-      Teams const teams(exec, league_of(in.extent(0)), threads);
-      auto const policy = with_scratch(teams, Heaps::shmem_size(count * k));
+      auto const policy = with_scratch(Teams(exec, league_of(in.in.extent(0)), count), Heaps::shmem_size(count * k));
       Kokkos::parallel_for(
           "tessera::top_k::team_heaps::select", policy, KOKKOS_LAMBDA(typename Teams::member_type const& team) {
             int const row = team.league_rank();
             Heaps const heaps(team.team_scratch(0), count * k);
             Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int thread) {
               for (int i = 0; i < k; ++i) heaps(thread * k + i) = Candidate<T>{};
-              for (std::int64_t i = thread; i < n; i += count) {
-                offer(&heaps(thread * k), k, Candidate<T>{collective::ascending_word(in(row, i)), i});
+              for (std::int64_t i = thread; i < static_cast<std::int64_t>(in.in.extent(1)); i += count) {
+                offer(&heaps(thread * k), k, Candidate<T>{collective::ascending_word(in.in(row, i)), i});
               }
             });
             for (int stride = 1; stride < count; stride *= 2) {
@@ -65,7 +60,7 @@ struct TeamHeaps {
             Kokkos::single(Kokkos::PerTeam(team), [&] {
               for (int size = k; size-- > 0; replace_root(&heaps(0), size, heaps(size))) {
                 out.indices(row, size) = heaps(0).index;
-                out.values(row, size) = in(row, heaps(0).index);
+                out.values(row, size) = in.in(row, heaps(0).index);
               }
             });
             leave_scratch(team);

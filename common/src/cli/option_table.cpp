@@ -117,8 +117,8 @@ Setter dtypes(Command const& command, Selection& target) {
       std::optional<DType> const dtype = dtype_from_name(name);
       if (!dtype || is_more_integer(*dtype) || std::ranges::find(here, name) != here.end()) continue;
       throw UserError("dtype `" + name + "` is not in this build (it has " + join(here) +
-                      "); choose one of these, or build with it: -D TESSERA_DTYPES=\"" + join(here, ";") + ";" + name +
-                      "\"");
+                      "); choose one of these, or build with it: -D TESSERA_DTYPES=\"" + join(enabled_dtypes(), ";") +
+                      ";" + name + "\"");
     }
     selection(target, here, "this build has")(option, text);
   };

@@ -401,6 +401,16 @@ TEST_F(Parsing, unknown_names_get_the_nearest) {
   EXPECT_TRUE(has(fails({"go"}), "unexpected argument `go`"));
 }
 
+// The other integers are no dtypes of a build: int32 brings them.
+TEST_F(Parsing, missing_dtypes_are_added_to_those_of_the_build) {
+  Row row = app.rows.front();
+  row.dtype = DType::int64;
+  app.rows.push_back(row);
+  EXPECT_EQ(fails({"--dtype", "half"}),
+            "dtype `half` is not in this build (it has float, double, int32, int64); choose one of these, or build "
+            "with it: -D TESSERA_DTYPES=\"float;double;int32;half\"");
+}
+
 TEST_F(Parsing, bad_values) {
   EXPECT_TRUE(has(fails({"--size"}), "no value for --size (it needs one); write --size N,N,...|A:B"));
   EXPECT_TRUE(has(fails({"--size", "--cold"}), "no value for --size"));

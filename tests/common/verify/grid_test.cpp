@@ -146,6 +146,29 @@ TEST(SumOracle, OfNeighboursAsOfEach) {
   expect_same_sum_of_neighbours<double>();
 }
 
+// Integers wrap, and keep bits that a double does not hold; a sum is also put together from parts.
+template <class T>
+void expect_wrapped_sums() {
+  using Limits = std::numeric_limits<T>;
+  SumOracle<T> sum;
+  for (T const term : {Limits::max(), T(1), Limits::max(), Limits::max()}) sum.add(term);
+  SumOracle<T> more;
+  more.add(T(4));
+  sum.merge(more);
+  T const expected = Limits::is_signed ? T(Limits::lowest() + 2) : T(2);
+  EXPECT_EQ(sum.integer(), expected);
+  EXPECT_EQ(sum.value(), static_cast<double>(expected));
+  more.add(Limits::max() / 2);
+  EXPECT_EQ(more.integer(), Limits::max() / 2 + 4);
+  EXPECT_TRUE(sum.is_exact());
+}
+TEST(SumOracle, IntegersWrap) {
+  expect_wrapped_sums<std::int32_t>();
+  expect_wrapped_sums<std::int64_t>();
+  expect_wrapped_sums<std::uint32_t>();
+  expect_wrapped_sums<std::uint64_t>();
+}
+
 // Each segment spans less than 2^24, but the whole as one segment does not.
 TEST(ScanProof, PartsOfSegments) {
   std::vector<float> const terms{0x1p23F, 1.0F, -0x1p23F, -0x1p23F, -1.0F, 0x1p22F};

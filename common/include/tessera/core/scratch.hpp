@@ -53,7 +53,7 @@ template <class T>
 
 /// Must be the last statement of a kernel that uses scratch, and of a loop body that reuses scratch in the next
 /// iteration. On a host, a thread that is ahead goes on with another team in the same memory, and would overwrite data
-/// that other threads still read.
+/// that other threads still read. No test fails without it in a kernel with a barrier before its first write there.
 ///
 /// Must be called by all threads of the team. Barriers: one.
 template <class Member>

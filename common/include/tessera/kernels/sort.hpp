@@ -17,7 +17,7 @@
 /// Keys keep their bits. On a GPU a tile is held in registers and ordered in scratch, so that the keys of a bin are
 /// written as one run. On a host each thread writes its keys directly.
 ///
-/// Memory: a copy of the keys and values, and the counts: less than 1% of an array of 2^28 keys.
+/// Memory: a copy of the keys and values, and the counts: at most 9 MB, or 1% of more than 900 MB.
 ///
 /// Example: keys 5 3 3 1, values 0 1 2 3 -> keys 1 3 3 5, values 3 1 2 0.
 ///

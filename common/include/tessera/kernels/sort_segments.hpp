@@ -342,10 +342,11 @@ struct SortSegmentsKernels {
     auto const turn = static_cast<int>(splits(0));
     int const pass = turn / teams;
     if (pass >= passes) {
-      leave_scratch(team);
+      leave_scratch(team);  // no test fails without it: the turns of later teams are not needed either
       return;
     }
-    // Turns are taken in the order of the passes, so that a team waits only for teams that have started.
+    // Turns are taken in the order of the passes, so that a team waits only for teams that have started. No test of a
+    // host fails without the two fences: its processor keeps the order of stores, and of loads.
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       while (collective::load_word(progress + 2) < static_cast<std::uint32_t>(pass * teams)) collective::back_off(200);
       Kokkos::memory_fence();
@@ -359,7 +360,7 @@ struct SortSegmentsKernels {
       // A segment that crosses both borders is both.
       if (right.begin >= begin && right.passes(tile) > pass) merge(team, pass, in, b, splits, right, begin);
     }
-    team.team_barrier();
+    // The last barrier of merge() has been after all stores.
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       Kokkos::memory_fence();
       Kokkos::atomic_add(progress + 2, 1U);

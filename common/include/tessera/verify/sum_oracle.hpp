@@ -19,13 +19,16 @@
 
 namespace tessera::verify {
 
-/// The value of a sum of elements of a dtype, or of products of two elements: in twice double precision; int32 wraps.
+/// The value of a sum of elements of a dtype, or of products of two elements: in twice double precision; integers wrap.
 template <class T>
 class WideSum {
+  using Wrapped = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                              std::type_identity<std::uint32_t>>::type;
+
  public:
   void add(T element) {
     if constexpr (std::is_integral_v<T>) {
-      wrapped_ += static_cast<std::uint32_t>(element);
+      wrapped_ += static_cast<Wrapped>(element);
     } else {
       sum_.add(static_cast<double>(element));
     }
@@ -34,7 +37,7 @@ class WideSum {
   void add_exact(double sum) { sum_.add(sum); }
   void add_product(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
-      wrapped_ += static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b);
+      wrapped_ += static_cast<Wrapped>(a) * static_cast<Wrapped>(b);
     } else {
       sum_.add_product_of(a, b);
     }
@@ -46,12 +49,18 @@ class WideSum {
   }
 
   [[nodiscard]] double value() const {
-    if constexpr (std::is_integral_v<T>) return static_cast<double>(static_cast<std::int32_t>(wrapped_));
+    if constexpr (std::is_integral_v<T>) return static_cast<double>(integer());
     return sum_.value();
+  }
+  /// Returns the sum of integers: a double does not hold all of 64 bits.
+  [[nodiscard]] T integer() const
+    requires std::is_integral_v<T>
+  {
+    return static_cast<T>(wrapped_);
   }
 
  private:
-  std::uint32_t wrapped_ = 0;
+  Wrapped wrapped_ = 0;
   ExactSum sum_;
 };
 
@@ -103,6 +112,11 @@ class SumOracle {
   }
 
   [[nodiscard]] double value() const { return value_.value(); }
+  [[nodiscard]] T integer() const
+    requires std::is_integral_v<T>
+  {
+    return value_.integer();
+  }
   /// True if no addition in any order rounds, fused or not (grid.hpp).
   [[nodiscard]] bool is_exact() const {
     return exact_products_ && grid_.template holds<Arithmetic<T>>(magnitude_.value());
