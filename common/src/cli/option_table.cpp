@@ -275,7 +275,7 @@ std::vector<OptionEntry> option_table(Command const& command, Options& options) 
         seconds(options.sampling.min_time)},
        {"--max-time", "SECONDS",
         concat("stop a row at this total time if it has ", fewest_timed_samples,
-               " samples (default 3 s); noisy rows (~) take up to this time, and up to ", most_samples_of_noise,
+               " samples (default 1 s); noisy rows (~) take up to this time, and up to ", most_samples_of_noise,
                " times as many samples"),
         seconds(options.sampling.max_time)},
        {"--warmup", "N", "launches before the first sample, not timed (default 3)",

@@ -9,8 +9,9 @@ namespace tessera {
 namespace {
 
 constexpr double short_launch = 20e-6;
-// A launch of at least this length needs no warm-up: the first one is a sample.
-constexpr double long_launch = 0.5;
+// A launch of at least this length needs no warm-up: the first one is a sample. Below it, ten samples take less than
+// the default of max_time.
+constexpr double long_launch = 0.1;
 constexpr double sample_length = 200e-6;
 // An empty launch (n = 0) takes about ten nanoseconds: this limits their number.
 constexpr double largest_batch = 10000;
@@ -100,6 +101,7 @@ Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()
     result.interrupted = interrupted && interrupted();
   };
   while (!enough() && !result.interrupted) take();
+  result.few = !result.interrupted && result.seconds.size() < options.samples;
 
   // Limited by the clock, which includes the eviction of caches. The number of samples is the same on all ranks.
   std::size_t const most = most_samples_of_noise * result.seconds.size();

@@ -218,6 +218,7 @@ void Table::add_row(RowReport const& row) {
                      "  " + right(checked(row), 7) + "  " + right(format_number(row.worst_error_in_bounds), 11) + "  ";
   std::vector<std::string> notes;
   if (row.cold) notes.emplace_back("cold");
+  if (row.samples.few && !spread_) notes.push_back(concat(row.samples.seconds.size(), " samples"));
   if (!rate_.empty() && row.size && std::isfinite(row.seconds())) {
     notes.push_back(format_number(static_cast<double>(*row.size) / row.seconds() / 1e9) + " G " + rate_ + "/s");
   }

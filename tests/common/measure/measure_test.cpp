@@ -71,9 +71,9 @@ SamplingOptions options(std::size_t warmup, std::size_t samples, double min_time
 }
 
 TEST(sampling, long_launches_are_sampled_one_by_one) {
-  Recorder run(0.25);
+  Recorder run(0.0625);
   Samples const samples = sample(run, options(2, 4, 0), {}, run.clock());
-  EXPECT_EQ(samples.seconds, std::vector<double>(4, 0.25));
+  EXPECT_EQ(samples.seconds, std::vector<double>(4, 0.0625));
   EXPECT_EQ(samples.batch, 1u);
   EXPECT_EQ(samples.warmups, 3u);  // one of them measures the length of a launch
   EXPECT_FALSE(samples.interrupted);
@@ -90,15 +90,16 @@ TEST(sampling, long_launches_are_sampled_one_by_one) {
 }
 
 TEST(sampling, at_least_min_time) {
-  Recorder run(0.25);
-  EXPECT_EQ(sample(run, options(0, 3, 2.0), {}, run.clock()).seconds.size(), 8u);
-  EXPECT_EQ(sample(run, options(0, 10, 2.0), {}, run.clock()).seconds.size(), 10u);
+  Recorder run(0.0625);
+  EXPECT_EQ(sample(run, options(0, 3, 0.5), {}, run.clock()).seconds.size(), 8u);
+  EXPECT_EQ(sample(run, options(0, 10, 0.5), {}, run.clock()).seconds.size(), 10u);
 }
 
-TEST(sampling, launches_of_seconds_are_few) {
-  Recorder run(0.9);
+TEST(sampling, slow_launches_are_few) {
+  Recorder run(0.3);
   Samples const samples = sample(run, options(3, 10, 0.02), {}, run.clock());
-  EXPECT_EQ(samples.seconds.size(), 4u);  // 2.7 s is less than the default of 3 s
+  EXPECT_EQ(samples.seconds.size(), 4u);  // 0.9 s is less than the default of 1 s
+  EXPECT_TRUE(samples.few);
   EXPECT_EQ(samples.warmups, 0u);
   EXPECT_EQ(run.launches, 4u);
   Recorder longer(60);
@@ -106,7 +107,16 @@ TEST(sampling, launches_of_seconds_are_few) {
   EXPECT_EQ(longer.launches, fewest_timed_samples);
   // If fewer samples or a time are requested, the request is honoured.
   EXPECT_EQ(sample(longer, options(0, 1, 0), {}, longer.clock()).seconds.size(), 1u);
+  EXPECT_FALSE(sample(longer, options(0, 1, 0), {}, longer.clock()).few);
   EXPECT_EQ(sample(longer, options(0, 10, 300), {}, longer.clock()).seconds.size(), 5u);
+}
+
+TEST(sampling, launches_below_a_tenth_of_a_second_have_all_samples_and_the_warm_up) {
+  Recorder run(0.099);
+  Samples const samples = sample(run, options(3, 10, 0.02), {}, run.clock(), {}, 0.099);
+  EXPECT_EQ(samples.seconds.size(), 10u);
+  EXPECT_FALSE(samples.few);
+  EXPECT_EQ(samples.warmups, 4u);
 }
 
 TEST(sampling, a_long_launch_that_was_timed_before_is_a_sample) {
@@ -116,8 +126,8 @@ TEST(sampling, a_long_launch_that_was_timed_before_is_a_sample) {
   // It must not be the only sample, because the result of one of these launches is checked. A short launch is no
   // sample, because it was not warmed up.
   EXPECT_EQ(sample(run, options(3, 1, 0), {}, run.clock(), {}, 61).seconds, (std::vector<double>{60}));
-  Recorder quick(0.1);
-  EXPECT_EQ(sample(quick, options(1, 3, 0), {}, quick.clock(), {}, 0.1).seconds.size(), 3u);
+  Recorder quick(0.09);
+  EXPECT_EQ(sample(quick, options(1, 3, 0), {}, quick.clock(), {}, 0.09).seconds.size(), 3u);
   EXPECT_EQ(quick.launches, 5u);
 }
 
@@ -166,7 +176,7 @@ TEST(sampling, nothing_to_launch_ends) {
 }
 
 TEST(sampling, an_interruption_ends_after_the_sample) {
-  Recorder run(0.25);
+  Recorder run(0.0625);
   int asked = 0;
   Samples const samples = sample(run, options(0, 10, 0), [&] { return ++asked == 3; }, run.clock());
   EXPECT_TRUE(samples.interrupted);
@@ -215,6 +225,20 @@ TEST(noise, that_stays_takes_no_longer_than_max_time) {
   EXPECT_LE(sample(run, asked, {}, run.clock()).seconds.size(), 4u);  // the time is already over
 }
 
+TEST(noise, of_few_samples_is_seen) {
+  Recorder run(0);
+  run.in_turns = {0.9, 0.4, 1.2};
+  Samples const samples = sample(run, options(0, 10, 0), {}, run.clock());
+  EXPECT_EQ(samples.seconds.size(), fewest_timed_samples);  // the time is over
+  EXPECT_TRUE(samples.few);
+  EXPECT_TRUE(is_noisy(samples.seconds));
+  // Noise of samples that are too slow for more leaves no doubt about their number; that of quick ones asks for more.
+  run.in_turns = {0.04, 0.08};
+  Samples const quick = sample(run, options(0, 10, 0), {}, run.clock());
+  EXPECT_FALSE(quick.few);
+  EXPECT_GT(quick.seconds.size(), 14u);
+}
+
 TEST(noise, that_passes_is_outweighed) {
   Recorder run(0);
   run.in_turns.assign(200, 1e-3);
@@ -229,7 +253,9 @@ TEST(noise, of_cold_launches_is_timed_with_the_eviction) {
   Recorder run(0);
   run.in_turns = {1e-6, 9e-6};
   // Each eviction takes a second: three more samples fit into 3 s.
-  EXPECT_EQ(sample(run, options(0, 10, 0, true), {}, run.clock()).seconds.size(), 13u);
+  SamplingOptions asked = options(0, 10, 0, true);
+  asked.max_time = 3;
+  EXPECT_EQ(sample(run, asked, {}, run.clock()).seconds.size(), 13u);
 }
 
 TEST(noise, can_be_interrupted) {

@@ -19,7 +19,7 @@ struct SamplingOptions {
   std::size_t warmup = 3;    ///< launches before the first sample, not counted
   std::size_t samples = 10;  ///< at least this many samples
   double min_time = 0.02;    ///< continue until the samples add up to this many seconds
-  double max_time = 3;       ///< stop after this many seconds if fewest_timed_samples exist; min_time has priority
+  double max_time = 1;       ///< stop after this many seconds if fewest_timed_samples exist; min_time has priority
   bool cold = false;         ///< evict the caches before each sample
   /// The meter of the row's space, with --energy: launches after the samples are then measured by it.
   EnergyMeter* energy = nullptr;
@@ -41,6 +41,7 @@ struct Samples {
   std::size_t batch = 1;        ///< launches per sample
   std::size_t warmups = 0;      ///< launches that were not counted: warm-up and calibration
   bool interrupted = false;     ///< stopped early, after a complete sample
+  bool few = false;             ///< max_time ended them before the requested number
   /// This rank's means over the samples: seconds per launch, and the communication in them.
   double own_seconds = 0;
   ranks::Traffic of_launch = {};
@@ -63,10 +64,10 @@ using Clock = std::function<double()>;
 /// fence is less than 5%. With `cold` the caches are evicted before each sample and `batch` is 1, because a second
 /// launch would not be cold.
 ///
-/// A row whose launch takes seconds is not warmed up and stops at `max_time`, because further samples would not change
-/// its figures. A noisy row is sampled further until it is no longer noisy, has most_samples_of_noise times as many
-/// samples, or has taken `max_time` on the clock. `known` is the time in seconds of an earlier launch, or 0: if that
-/// launch was long, it counts as the first sample.
+/// A slow row, whose launch takes at least 0.1 s, is not warmed up, and a row stops at `max_time`, because further
+/// samples would not change its figures. A noisy row is sampled further until it is no longer noisy, has
+/// most_samples_of_noise times as many samples, or has taken `max_time` on the clock. `known` is the time in seconds of
+/// an earlier launch, or 0: if that launch was slow, it counts as the first sample.
 ///
 /// Must be called by all ranks. A sample begins at a barrier and lasts as long as on the slowest rank, so that all
 /// ranks make the same decisions.
