@@ -433,9 +433,10 @@ Plan make_plan(Command const& command, Options const& options) {
   }
   check_named(options, plan);
   if (!options.output.empty() && plan.cases.size() > 1) {
-    throw UserError(concat(
-        "conflicting options: --output with ", plan.cases.size(),
-        " cases (the file has room for the rows of one); choose one size or file, one dtype and one value per option"));
+    throw UserError(concat("conflicting options: --output with ", plan.cases.size(),
+                           " cases (the file has room for the rows of one); choose ",
+                           command.apps.size() > 1 ? "one mini-app, " : "",
+                           "one size or file, one dtype and one value per option"));
   }
   return plan;
 }

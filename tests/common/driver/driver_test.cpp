@@ -31,6 +31,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/core/host_threads.hpp>
 #include <tessera/driver/driver.hpp>
 #include <tessera/driver/pieces.hpp>
@@ -39,6 +40,7 @@
 #include <tessera/io/whole_file.hpp>
 #include <tessera/study/run_suite.hpp>
 #include <tessera/table/app.hpp>
+#include <tessera/verify/compact.hpp>
 
 #include "../../../common/src/driver/progress.hpp"
 #include "../../../common/src/table/host_memory.hpp"
@@ -246,6 +248,16 @@ TEST_F(Driver, noise_is_marked_wherever_a_time_stands) {
   EXPECT_TRUE(has(result.out, " status=passed noisy=true\n"));
   result = with({"--digest"});
   EXPECT_TRUE(has(result.out, "\nnoise: "));
+}
+
+TEST_F(Driver, a_row_of_few_samples_has_their_number) {
+  Names const slow{"--samples", "50", "--max-time", "0.01"};
+  Result result = run({"noisy"}, slow);
+  std::size_t const samples = row(0)["samples_seconds"].size();
+  EXPECT_GE(samples, 3u);
+  EXPECT_LT(samples, 50u);
+  EXPECT_TRUE(has(result.out, concat("  ", samples, " samples; tiles of 64\n")));
+  EXPECT_FALSE(has(run({"noisy"}, {"--samples", "5"}).out, " samples; "));
 }
 
 TEST_F(Driver, the_speedup_is_over_the_first_variant) {
@@ -526,6 +538,212 @@ TEST_F(Driver, a_large_result_is_compared_in_pieces) {
     };
     EXPECT_EQ(fault(whole[i]), fault(pieces[i])) << i;
   }
+}
+
+// A case of 300001 elements whose results are compared in three pieces.
+class Pieces : public Driver {
+ protected:
+  Pieces() {
+    machine().spaces = {"cuda"};
+    piece_bytes() = sizeof(float) * piece;
+  }
+  ~Pieces() override {
+    fake::changes() = {};
+    fake::unchecked() = 0;
+    fake::hooks().clear();
+    piece_bytes() = usual_;
+  }
+
+  json row_of(char const* dtype, std::string const& variant = "good") {
+    (void)run({variant}, {"--dtype", dtype, "--size", std::to_string(n)});
+    return row(0);
+  }
+  static std::string reason(json const& row) { return row["reason"].is_string() ? row["reason"] : json(""); }
+
+  // Changes elements [begin, end) of the result.
+  template <class T>
+  static void change(std::size_t begin, std::size_t end, T const& to) {
+    fake::changes().results = [=](std::vector<HostField>& fields) {
+      auto* const data = static_cast<T*>(const_cast<void*>(fields[0].data.get()));
+      std::fill(data + begin, data + end, to);
+    };
+  }
+  // The result has so many elements of type T, which are right as far as the reference goes.
+  template <class T>
+  static void resize(std::size_t count) {
+    fake::changes().results = [=](std::vector<HostField>& fields) {
+      auto const data = std::make_shared<std::vector<T>>(count);
+      auto const* const from = static_cast<T const*>(fields[0].data.get());
+      std::copy_n(from, std::min(count, fields[0].count()), data->begin());
+      fields[0] = {"out", dtype_of<T>, {count}, std::shared_ptr<void const>(data, data->data())};
+    };
+  }
+  // The reference keeps value, scale and offset in 8 bytes; the first elements are unchecked.
+  static void make_compact(std::size_t begin = 0, std::size_t end = 0) {
+    fake::changes().reference = [=](std::vector<ExpectedField>& fields) {
+      ExpectedField& out = fields[0];
+      std::shared_ptr<CompactElement[]> const elements(new CompactElement[out.value.size()]);
+      for (std::size_t i = 0; i < out.value.size(); ++i) {
+        double const scale = i >= begin && i < end ? std::numeric_limits<double>::infinity() : out.scale[i];
+        elements[i] = compacted({.value = out.value[i], .scale = scale}).value();
+      }
+      out.compact = elements;
+      out.value.clear();
+      out.scale.clear();
+    };
+  }
+
+  // The reference's elements are only moved.
+  static void make_moved() {
+    fake::changes().reference = [](std::vector<ExpectedField>& fields) {
+      auto const out = std::make_shared<std::vector<std::int32_t>>(fields[0].value.begin(), fields[0].value.end());
+      fields[0].moved = {"out", DType::int32, {n}, std::shared_ptr<void const>(out, out->data())};
+      fields[0].value.clear();
+      fields[1].moved = {"half", DType::int64, {1}, std::make_shared<std::int64_t>(n / 2)};
+    };
+  }
+
+  static constexpr std::size_t piece = std::size_t{1} << 17;
+  static constexpr std::size_t n = 300001;
+
+ private:
+  std::size_t usual_ = piece_bytes();
+};
+
+TEST_F(Pieces, have_no_element_that_is_not_compared) {
+  for (std::size_t const at : {std::size_t{0}, piece - 1, piece, 2 * piece - 1, 2 * piece, n - 1}) {
+    change<std::int32_t>(at, at + 1, -7);
+    EXPECT_TRUE(has(reason(row_of("int32")), concat("1 of 300001 elements are wrong; first at [", at, "]: expected ")));
+  }
+}
+
+TEST_F(Pieces, count_an_error_once) {
+  change<std::int32_t>(piece - 2, piece + 3, -7);
+  EXPECT_TRUE(has(reason(row_of("int32")), concat("out: 5 of 300001 elements are wrong; first at [", piece - 2, "]")));
+  change<std::int32_t>(5, n, -7);
+  EXPECT_TRUE(has(reason(row_of("int32")), concat("out: ", n - 5, " of 300001 elements are wrong; first at [5]")));
+}
+
+TEST_F(Pieces, are_not_those_of_another_shape) {
+  for (std::size_t const count : {n - 1, n + 1, 2 * piece, std::size_t{0}}) {
+    resize<std::int32_t>(count);
+    EXPECT_TRUE(has(reason(row_of("int32")), concat("out: expected shape [300001], got [", count, "]")));
+  }
+  fake::changes() = {};
+  for (int const more : {-1, 1}) {
+    fake::changes().reference = [=](std::vector<ExpectedField>& fields) {
+      fields[0].value.resize(n + static_cast<std::size_t>(more), 10);
+      fields[0].shape = {fields[0].value.size()};
+    };
+    EXPECT_TRUE(has(reason(row_of("int32")), concat("out: expected shape [", 300001 + more, "], got [300001]")));
+  }
+  fake::changes().reference = [](std::vector<ExpectedField>& fields) { fields[0].shape = {1, n}; };
+  EXPECT_TRUE(has(reason(row_of("int32")), "out: expected shape [1, 300001], got [300001]"));
+}
+
+TEST_F(Pieces, have_the_dtype_and_the_name_of_the_reference) {
+  make_moved();
+  int fetches = 0;
+  fake::hooks()["fetch"] = [&] { ++fetches; };
+  EXPECT_EQ(row_of("int32")["status"], "passed");
+  EXPECT_EQ(fetches, 3);
+  change<std::int32_t>(n - 1, n, 0);
+  EXPECT_TRUE(has(reason(row_of("int32")), "out: 1 of 300001 elements are wrong; first at [300000]"));
+  fake::changes().results = [](std::vector<HostField>& fields) { fields[0].dtype = DType::uint32; };
+  EXPECT_TRUE(has(reason(row_of("int32")), "the reference holds another dtype or shape than the result"));
+  fake::changes().results = [](std::vector<HostField>& fields) { fields[0].name = "other"; };
+  EXPECT_TRUE(has(reason(row_of("int32")), "the row has no output field `out`"));
+}
+
+TEST_F(Pieces, with_a_nan_or_an_infinity_fail) {
+  make_compact();
+  EXPECT_EQ(row_of("float")["status"], "passed");
+  for (float const wrong : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    for (std::size_t const at : {std::size_t{0}, piece - 1, piece, piece + 100, n - 1}) {
+      change(at, at + 1, wrong);
+      EXPECT_TRUE(has(reason(row_of("float")), concat("1 of 300001 elements are wrong; first at [", at, "]")));
+    }
+  }
+}
+
+// The figures of all pieces together are those of the whole.
+TEST_F(Pieces, make_the_figures_of_the_whole) {
+  auto const expect_same = [&](char const* status, std::size_t elements = piece) {
+    piece_bytes() = sizeof(float) * elements;
+    json const in_pieces = row_of("float");
+    piece_bytes() = std::size_t{1} << 26;
+    json const whole = row_of("float");
+    EXPECT_EQ(in_pieces["status"], status) << in_pieces["reason"];
+    for (char const* const key :
+         {"status", "reason", "elements", "unchecked_elements", "checked_relative_error", "worst_error_in_bounds"}) {
+      EXPECT_EQ(in_pieces[key], whole[key]) << key;
+    }
+    return in_pieces;
+  };
+  // The worst error is in the first of the pieces.
+  make_compact();
+  change(std::size_t{3}, std::size_t{4}, std::nextafter(73.0F, 100.0F));
+  EXPECT_GT(expect_same("passed")["worst_error_in_bounds"], 0.1);
+  fake::changes().results = nullptr;
+  make_compact(0, piece);  // nothing in the first piece is checked
+  EXPECT_EQ(expect_same("weak")["unchecked_elements"], piece);
+  make_compact(n - 5, n);
+  EXPECT_EQ(expect_same("passed", (n - 5) / 2)["unchecked_elements"], 5);  // nothing in the last piece is checked
+  make_compact(0, n);
+  EXPECT_EQ(expect_same("weak")["unchecked_elements"], n);
+  // Bounds as doubles, which have no pieces.
+  fake::changes().reference = nullptr;
+  fake::unchecked() = piece;
+  EXPECT_EQ(expect_same("weak")["unchecked_elements"], piece);
+}
+
+TEST_F(Pieces, do_not_replace_what_judges_the_whole) {
+  fake::changes().reference = [](std::vector<ExpectedField>& fields) {
+    fields[0].statistic = [](HostField const& field) {
+      return Statistic{.fault = concat(field.count(), " elements are too even"), .false_alarms = 1e-9};
+    };
+  };
+  EXPECT_TRUE(has(reason(row_of("int32")), "out: 300001 elements are too even"));
+  fake::changes().reference = [](std::vector<ExpectedField>& fields) {
+    fields[0].of_result = [of = fields[0]](std::vector<HostField> const&) {
+      ExpectedField other = of;
+      other.value[7] += 1;
+      return other;
+    };
+  };
+  EXPECT_TRUE(has(reason(row_of("int32")), "out: 1 of 300001 elements are wrong; first at [7]"));
+}
+
+// A row that writes more than it says: the rest of its field must be untouched, even if it is right.
+TEST_F(Pieces, do_not_replace_the_look_at_what_is_not_written) {
+  make_moved();
+  fake::changes().results = [](std::vector<HostField>& fields) {
+    auto* const data = static_cast<std::int32_t*>(const_cast<void*>(fields[0].data.get()));
+    for (std::size_t i = n / 2; i < n; ++i) data[i] = static_cast<std::int32_t>((42 + 7 * i) % 101) + 10;
+  };
+  EXPECT_TRUE(has(reason(row_of("int32", "first_half")), "150001 elements were written after the first 150000"));
+}
+
+// One unit in the last place off, within the bounds that would hold if the sums were not exact.
+TEST_F(Pieces, are_as_exact_as_the_reference) {
+  make_compact();
+  fake::changes().reference = [make = fake::changes().reference](std::vector<ExpectedField>& fields) {
+    make(fields);
+    fields[0].exact = true;
+  };
+  change(n - 3, n - 2, std::nextafter(static_cast<float>((42 + 7 * (n - 3)) % 101 + 10), 1000.0F));
+  EXPECT_TRUE(has(reason(row_of("float")), concat("1 of 300001 elements are wrong; first at [", n - 3, "]")));
+}
+
+// The file's values are a little off: within what a file may be, but not what the row's few roundings allow.
+TEST_F(Pieces, do_not_replace_the_values_of_a_file) {
+  std::vector<float> const a(n, 100);
+  std::vector<float> expected(n, 110);
+  expected[n - 1] = 110.0001F;
+  write_case<float>("a.h5", a, expected);
+  make_compact();
+  EXPECT_EQ(run({"good"}, {"--input", path("a.h5")}).code, 1);
+  EXPECT_TRUE(has(reason(row(0)), "[against the file's /expected]"));
 }
 
 // Fetching and comparing takes a hundred times as long as a launch.
@@ -2180,6 +2398,12 @@ TEST_F(Suite, words) {
   EXPECT_TRUE(has(suite({"run", "all", "--list"}).out, "app      other"));
   EXPECT_EQ(suite({"--version"}).out.substr(0, 14), "tessera 0.1.0\n");
   EXPECT_EQ(machine().starts, 0);
+}
+
+TEST_F(Suite, advice_about_an_output_names_the_mini_apps) {
+  Names const one_case{"--size", "8", "--dtype", "float", "--output", path("out.h5")};
+  EXPECT_TRUE(has(suite_run("fake,other", one_case).err, "choose one mini-app, one size or file, one dtype and one"));
+  EXPECT_EQ(suite_run("other", one_case).code, 0);
 }
 
 // Takes the place of a program: writes a report of what was requested, or fails as the environment says.

@@ -26,6 +26,11 @@ std::map<std::string, std::function<void()>>& hooks() {
   return the_hooks;
 }
 
+Changes& changes() {
+  static Changes the_changes;
+  return the_changes;
+}
+
 std::size_t& unchecked() {
   static std::size_t count = 0;
   return count;
@@ -119,7 +124,9 @@ class FakeCase final : public Case {
     }
     ExpectedField half{"half", {1}, {static_cast<double>(a_.size() / 2)}, {}};
     if (unchecked() > 0 && unchecked() == a_.size()) half.scale.assign(1, std::numeric_limits<double>::infinity());
-    return {expected, half};
+    std::vector<ExpectedField> fields{expected, half};
+    if (changes().reference) changes().reference(fields);
+    return fields;
   }
 
   std::vector<T> a_;
@@ -172,8 +179,11 @@ class FakeRun final : public RowRun {
     if (kind_ == "past_end") throw std::runtime_error("wrote 4 bytes past the end of out");
     auto const copy = std::make_shared<std::vector<T>>(out_);
     auto const half = std::make_shared<std::int64_t>(out_.size() / 2);
-    return {{"out", dtype_of<T>, shape_of(out_.size()), std::shared_ptr<void const>(copy, copy->data())},
-            {"half", DType::int64, {1}, half}};
+    std::vector<HostField> fields{
+        {"out", dtype_of<T>, shape_of(out_.size()), std::shared_ptr<void const>(copy, copy->data())},
+        {"half", DType::int64, {1}, half}};
+    if (changes().results) changes().results(fields);
+    return fields;
   }
   [[nodiscard]] bool keep() override {
     if (kind_ == "no_room") return false;

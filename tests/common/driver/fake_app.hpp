@@ -59,6 +59,14 @@ Counts& counts();
 /// called.
 std::map<std::string, std::function<void()>>& hooks();
 
+/// Functions that change a reference when it is made, and a row's results when they are fetched. Empty ones are not
+/// called.
+struct Changes {
+  std::function<void(std::vector<ExpectedField>&)> reference;
+  std::function<void(std::vector<HostField>&)> results;
+};
+Changes& changes();
+
 /// Number of elements at the end of `out` that the reference leaves unchecked; if it covers all of `out`, `half` is
 /// unchecked, too.
 std::size_t& unchecked();

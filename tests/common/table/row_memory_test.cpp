@@ -165,6 +165,45 @@ TEST_P(RowMemory, GuardsAreLookedAt) {
   }
 }
 
+// Pieces below and above what goes through pinned memory at once, and samples of several stretches.
+TEST_P(RowMemory, FetchesTheElementsThatAreChosen) {
+  std::size_t const n = (std::size_t{1} << 24) + 1000;
+  GuardedFields fields(space(), {{"few", 1, DType::float64}, {"many", 2, DType::int32}}, {{100}, {2, n / 2}});
+  fields.poison();
+  std::vector<double> few(100);
+  std::iota(few.begin(), few.end(), 0.5);
+  std::vector<std::int32_t> many(n);
+  std::iota(many.begin(), many.end(), 7);
+  fill(fields, 0, few);
+  fill(fields, 1, many);
+  std::vector<std::vector<Stretch>> const chosen{
+      {{0, 1}},    {{n - 1, n}}, {{5, 5 + (1 << 16)}},           {{999, n - 1}},
+      {{1000, n}}, {{0, n}},     {{3, 4}, {70, 75}, {n - 2, n}}, {}};
+  for (std::vector<Stretch> const& stretches : chosen) {
+    std::vector<std::size_t> counts;
+    std::vector<HostField> const got = fields.fetch_sample([&](std::size_t count) {
+      counts.push_back(count);
+      return count == 100 ? std::vector<Stretch>{{99, 100}} : stretches;
+    });
+    EXPECT_EQ(counts, (std::vector<std::size_t>{100, n}));
+    ASSERT_EQ(got.size(), 2u);
+    EXPECT_EQ(got[0].name, "few");
+    EXPECT_EQ(got[0].dtype, DType::float64);
+    EXPECT_EQ(got[0].shape, Shape{1});
+    EXPECT_EQ(*static_cast<double const*>(got[0].data.get()), 99.5);
+    EXPECT_EQ(got[1].name, "many");
+    EXPECT_EQ(got[1].dtype, DType::int32);
+    EXPECT_EQ(got[1].shape, Shape{count_of(stretches)});
+    auto const* element = static_cast<std::int32_t const*>(got[1].data.get());
+    for (Stretch const& one : stretches) {
+      EXPECT_TRUE(
+          std::equal(element, element + (one.end - one.begin), many.begin() + static_cast<std::ptrdiff_t>(one.begin)))
+          << one.begin;
+      element += one.end - one.begin;
+    }
+  }
+}
+
 // More bytes than 32 bits can count; only on a GPU, whose memory is fast.
 TEST_P(RowMemory, LastBitOfMoreThanFourGigabytes) {
   if (is_host_space(space())) GTEST_SKIP() << "a host takes seconds for it";
