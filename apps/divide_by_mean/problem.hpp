@@ -46,6 +46,10 @@ struct DivideByMean : MatrixProblem<MatrixParameters>, PerElement<2, 2> {
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+
+  template <class T>
+  [[nodiscard]] static ExpectedField reference_of_rows(Input<T, Kokkos::HostSpace> const& input,
+                                                       std::vector<std::size_t> const& rows);
 };
 
 /// The mean of a row, multiplied by a power of two. `scale` is 1, or less than 1 if the sum would overflow.

@@ -59,24 +59,36 @@ std::pair<double, double> plain_sums(T const* a, std::size_t count) {
   return {std::accumulate(sums.begin(), sums.end(), 0.0), std::accumulate(magnitudes.begin(), magnitudes.end(), 0.0)};
 }
 
-}  // namespace
-
+// The expected elements of rows of the input.
 template <class T>
-std::vector<ExpectedField> DivideByMean::reference(Input<T, Kokkos::HostSpace> const& input) {
-  using A = Arithmetic<T>;
-  using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
-  constexpr double unit = unit_roundoff(dtype_of<A>);
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  constexpr auto smallest = static_cast<double>(std::numeric_limits<A>::denorm_min());
-  constexpr auto smallest_normal = static_cast<double>(std::numeric_limits<A>::min());
-  std::size_t const rows = input.a.extent(0);
-  std::size_t const cols = input.a.extent(1);
-  double const growth = std::expm1(rounding_steps({{rows, cols}}, input.parameters) * unit);
-  double const exact_steps = static_cast<std::size_t>(static_cast<long double>(static_cast<A>(cols))) == cols ? 2 : 3;
+class RowOracle {
+ public:
+  explicit RowOracle(DivideByMean::Input<T, Kokkos::HostSpace> const& input)
+      : input_(input),
+        growth_(std::expm1(DivideByMean::rounding_steps({{input.a.extent(0), input.a.extent(1)}}, input.parameters) *
+                           unit)) {
+    std::size_t const cols = input.a.extent(1);
+    exact_steps_ = static_cast<std::size_t>(static_cast<long double>(static_cast<A>(cols))) == cols ? 2 : 3;
+  }
 
-  BoundedElements<T> out("out", {rows, cols}, true);
-  auto const one_row = [&](std::size_t r) {
-    T const* const a = input.a.data() + r * cols;
+  // Row `i` of the result is row `row_at(i)`. Rows are independent: some rows are a serial loop, and several of these
+  // loops run in parallel.
+  template <class RowAt>
+  [[nodiscard]] ExpectedField answer(std::size_t rows, RowAt const& row_at) const {
+    std::size_t const cols = input_.a.extent(1);
+    BoundedElements<T> out("out", {rows, cols}, true);
+    for_blocks(rows, blocks_in(1 << 16, std::max<std::size_t>(1, cols)),
+               [&](std::size_t, std::size_t begin, std::size_t end) {
+                 for (std::size_t r = begin; r < end; ++r) answer(row_at(r), out, r);
+               });
+    return out.take();
+  }
+
+ private:
+  // Row `r` of the input becomes row `to` of the output.
+  void answer(std::size_t r, BoundedElements<T>& out, std::size_t to) const {
+    std::size_t const cols = input_.a.extent(1);
+    T const* const a = input_.a.data() + r * cols;
     verify::Grid const grid = verify::grid_of(a, cols);
     auto [total, magnitude] = plain_sums(a, cols);
     double lost = 0;  // by the sum in double
@@ -105,15 +117,15 @@ std::vector<ExpectedField> DivideByMean::reference(Input<T, Kokkos::HostSpace> c
     bool const zero = mean == 0;  // not `size`: a double may not hold the mean of denormals
     bool const exact = exact_sum && (zero || size >= 2 * smallest_normal);
     double const cancelled = magnitude / size;
-    double const wrong = growth * cancelled + smallest / size;
+    double const wrong = growth_ * cancelled + smallest / size;
     bool const rounded = finite && !(exact && zero);  // else NaN, infinities and zeros, whatever is rounded
     bool const unknown = rounded && !exact && !(wrong < 0.5);
     double of_offset = 0;
     double of_scale = 0;
     if (rounded && exact) {
-      of_offset = exact_steps * unit / (1 - exact_steps * unit);
+      of_offset = exact_steps_ * unit / (1 - exact_steps_ * unit);
     } else if (rounded && !unknown && smallest / size >= unit) {
-      of_offset = (growth * (1 + cancelled) + smallest / size) / (1 - wrong);
+      of_offset = (growth_ * (1 + cancelled) + smallest / size) / (1 - wrong);
     } else if (rounded && !unknown) {
       of_scale = (1 + cancelled + smallest / size / unit) / (1 - wrong);
     }
@@ -121,19 +133,37 @@ std::vector<ExpectedField> DivideByMean::reference(Input<T, Kokkos::HostSpace> c
       auto const value = static_cast<double>(static_cast<Wide>(a[c]) / mean);
       double const quotient = std::abs(value);
       // A factor of 0 means 0, also of an infinite quotient.
-      out.set(r * cols + c, {.value = value,
-                             .scale = unknown        ? infinity
-                                      : of_scale > 0 ? quotient * of_scale
-                                                     : 0,
-                             .offset = of_offset > 0 ? quotient * of_offset : 0});
+      out.set(to * cols + c, {.value = value,
+                              .scale = unknown        ? infinity
+                                       : of_scale > 0 ? quotient * of_scale
+                                                      : 0,
+                              .offset = of_offset > 0 ? quotient * of_offset : 0});
     }
-  };
-  // Rows are independent: some rows are a serial loop, and several of these loops run in parallel.
-  for_blocks(rows, blocks_in(1 << 16, std::max<std::size_t>(1, cols)),
-             [&](std::size_t, std::size_t begin, std::size_t end) {
-               for (std::size_t r = begin; r < end; ++r) one_row(r);
-             });
-  return list_of(out.take());
+  }
+
+  using A = Arithmetic<T>;
+  using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
+  static constexpr double unit = unit_roundoff(dtype_of<A>);
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr auto smallest = static_cast<double>(std::numeric_limits<A>::denorm_min());
+  static constexpr auto smallest_normal = static_cast<double>(std::numeric_limits<A>::min());
+
+  DivideByMean::Input<T, Kokkos::HostSpace> const& input_;
+  double growth_;
+  double exact_steps_ = 0;
+};
+
+}  // namespace
+
+template <class T>
+ExpectedField DivideByMean::reference_of_rows(Input<T, Kokkos::HostSpace> const& input,
+                                              std::vector<std::size_t> const& rows) {
+  return RowOracle<T>(input).answer(rows.size(), [&](std::size_t i) { return rows[i]; });
+}
+
+template <class T>
+std::vector<ExpectedField> DivideByMean::reference(Input<T, Kokkos::HostSpace> const& input) {
+  return list_of(RowOracle<T>(input).answer(input.a.extent(0), [](std::size_t i) { return i; }));
 }
 
 }  // namespace tessera::divide_by_mean

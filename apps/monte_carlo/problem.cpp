@@ -33,8 +33,8 @@ void MonteCarlo::check(Parameters const& parameters, DType dtype) {
   if (!(strike >= 0.01 && strike <= 100)) {
     throw UserError(
         "strike / spot * exp(-rate * years) = " + shortest_text(strike) +
-        " is not within 0.01 to 100 (the option is sure to be used, or not to be); use a --strike nearer to "
-        "--spot");
+        " is not within 0.01 to 100 (the option is sure to be used, or not to be); use a --strike nearer to --spot, a "
+        "--rate nearer to 0 or fewer --years");
   }
 }
 

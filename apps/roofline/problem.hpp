@@ -47,6 +47,7 @@ struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
   static constexpr bool short_floats = true;
 
   static constexpr std::array data = data_kinds;
+  static constexpr bool own_parts = true;
 
   /// copied [n], triad [n], sum [], chains [min(n, 2^19)], launched [], written [n]. Each variant writes one of them.
   template <class T, class Memory>

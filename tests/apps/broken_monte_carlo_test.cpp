@@ -366,7 +366,11 @@ TEST(MonteCarlo, MarketsOutOfRangeAreRefused) {
             "a coin has no variates (there is nothing to gain); use --variates plain, or --quantity pi or call");
   EXPECT_NE(refused({{"strike", 1e6}}), "");
   EXPECT_NE(refused({{"spot", 1e6}}), "");
-  EXPECT_NE(refused({{"rate", 1.0}, {"years", 25.0}}), "");
+  // The strike is the spot price: only what else the message advises helps.
+  ParameterMap const far{{"rate", 1.0}, {"years", 25.0}, {"volatility", 0.1}};
+  EXPECT_TRUE(refused(far).ends_with("use a --strike nearer to --spot, a --rate nearer to 0 or fewer --years"));
+  EXPECT_EQ(refused({{"rate", 0.1}, {"years", 25.0}, {"volatility", 0.1}}), "");
+  EXPECT_EQ(refused({{"rate", 1.0}, {"years", 4.0}, {"volatility", 0.1}}), "");
 }
 
 // As NCCL gives them to a GPU, one rank behind the other, and as the host adds them.
