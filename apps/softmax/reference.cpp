@@ -30,7 +30,9 @@
 /// as in SciPy: infinity - infinity is in its sum. -infinity among finite elements gives 0.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -40,6 +42,7 @@
 #include <tessera/core/host_threads.hpp>
 #include <tessera/table/references.hpp>
 #include <tessera/verify/exact_sum.hpp>
+#include <tessera/verify/exponential.hpp>
 #include <tessera/verify/joined.hpp>
 
 namespace tessera::softmax {
@@ -69,17 +72,8 @@ struct GroupSums {
 
   [[nodiscard]] bool is_finite() const { return !has_nan && std::isfinite(max); }
 
-  /// exp(x - max), with what the difference loses.
-  [[nodiscard]] double exponential(double x) const {
-    double const d = x - max;
-    if constexpr (!std::is_same_v<T, double>) return std::exp(d);
-    double const back = d - x;
-    double const lost = (x - (d - back)) - (max + back);
-    return std::exp(d) * (std::isfinite(lost) ? 1 + lost : 1);
-  }
-
-  void add(double x) {
-    double const e = exponential(x);
+  /// `e` is exp(x - max).
+  void add(double x, double e) {
     sum.add(e);
     if (e > 0) weighted += e * (max - x);
     if (x == max) {
@@ -115,6 +109,37 @@ struct GroupSums {
 
 namespace {
 
+// Elements whose exponentials are computed together.
+constexpr std::size_t most_together = 256;
+using Exponentials = std::array<double, most_together>;
+
+// Consecutive elements: all of one group (step 0), or each of the group behind the one before (step 1).
+template <class T>
+struct Run {
+  GroupSums<T>* group;
+  std::size_t step;
+  T const* x;
+  std::size_t count;
+
+  [[nodiscard]] GroupSums<T>& group_of(std::size_t k) const { return group[k * step]; }
+
+  // exp(x - max) of each; of doubles with what the difference loses.
+  void exponentials(Exponentials& to) const {
+    if constexpr (std::is_same_v<T, double>) {
+      for (std::size_t k = 0; k < count; ++k) {
+        double const max = group_of(k).max;
+        double const d = x[k] - max;
+        double const back = d - x[k];
+        double const lost = (x[k] - (d - back)) - (max + back);
+        to[k] = std::exp(d) * (std::isfinite(lost) ? 1 + lost : 1);
+      }
+    } else {
+      for (std::size_t k = 0; k < count; ++k) to[k] = static_cast<double>(x[k]) - group_of(k).max;
+      for (std::size_t k = 0; k < count; ++k) to[k] = verify::exponential_of_negative(to[k]);
+    }
+  }
+};
+
 // Of rows whose groups may go on elsewhere: `seen(groups)` is called when all maxima of these rows are found, and
 // `added(groups)` when all exponentials are added.
 template <class T, class Seen, class Added>
@@ -133,32 +158,35 @@ std::vector<ExpectedField> of_rows(Softmax::Input<T, Kokkos::HostSpace> const& i
       axis == Axis::cols ? 64 : blocks_in(1 << 16, std::max<std::size_t>(1, in_line));  // columns: whole cache lines
   auto const for_each_part = [&](auto const& body) { for_blocks(lines, together, body); };
   // Row by row whatever the axis: as memory likes it.
-  auto const for_each_element = [&](std::size_t begin, std::size_t end, auto const& body) {
-    T const* const x = input.x.data();
+  auto const for_each_run = [&](std::size_t begin, std::size_t end, auto const& body) {
+    auto const runs = [&](GroupSums<T>* group, std::size_t step, std::size_t from, std::size_t to) {
+      for (std::size_t i = from; i < to; i += most_together) {
+        body(Run<T>{group + step * (i - from), step, input.x.data() + i, std::min(most_together, to - i)}, i);
+      }
+    };
     if (axis == Axis::cols) {
-      for (std::size_t row = 0; row < rows; ++row) {
-        for (std::size_t col = begin; col < end; ++col) {
-          body(groups[col], static_cast<double>(x[row * cols + col]), row * cols + col);
-        }
-      }
+      for (std::size_t row = 0; row < rows; ++row) runs(&groups[begin], 1, row * cols + begin, row * cols + end);
     } else if (axis == Axis::rows) {
-      for (std::size_t row = begin; row < end; ++row) {
-        for (std::size_t i = row * cols; i < (row + 1) * cols; ++i) body(groups[row], static_cast<double>(x[i]), i);
-      }
+      for (std::size_t row = begin; row < end; ++row) runs(&groups[row], 0, row * cols, (row + 1) * cols);
     } else {
-      for (std::size_t i = begin; i < end; ++i) body(groups[0], static_cast<double>(x[i]), i);
+      runs(groups.data(), 0, begin, end);
     }
   };
   // Of one group: each part by itself, then together, in their order.
   auto const gather = [&](auto const& one, auto const& together_with) {
     if (axis != Axis::all) {
-      for_each_part([&](std::size_t, std::size_t begin, std::size_t end) { for_each_element(begin, end, one); });
+      for_each_part([&](std::size_t, std::size_t begin, std::size_t end) {
+        for_each_run(begin, end, [&](Run<T> const& run, std::size_t) { one(run); });
+      });
       return;
     }
     std::vector<GroupSums<T>> parts(blocks_in(lines, together), groups[0]);
     for_each_part([&](std::size_t part, std::size_t begin, std::size_t end) {
       GroupSums<T> own = parts[part];  // not in the vector, whose cache lines threads share
-      for_each_element(begin, end, [&](GroupSums<T>&, double x, std::size_t i) { one(own, x, i); });
+      for_each_run(begin, end, [&](Run<T> run, std::size_t) {
+        run.group = &own;
+        one(run);
+      });
       parts[part] = own;
     });
     for (GroupSums<T> const& part : parts) together_with(groups[0], part);
@@ -167,26 +195,42 @@ std::vector<ExpectedField> of_rows(Softmax::Input<T, Kokkos::HostSpace> const& i
   constexpr double u = unit_roundoff(dtype_of<T>);
   constexpr double own_error = std::is_same_v<T, double> ? 6 : 0;
   constexpr double denormals = 8 * static_cast<double>(std::numeric_limits<T>::denorm_min());
-  gather([](GroupSums<T>& group, double x, std::size_t) { group.see(x); },
-         [](GroupSums<T>& group, GroupSums<T> const& part) { group.see(part); });
+  gather(
+      [](Run<T> const& run) {
+        for (std::size_t k = 0; k < run.count; ++k) run.group_of(k).see(static_cast<double>(run.x[k]));
+      },
+      [](GroupSums<T>& group, GroupSums<T> const& part) { group.see(part); });
   seen(groups);
-  gather([](GroupSums<T>& group, double x, std::size_t) { group.add(x); },
-         [](GroupSums<T>& group, GroupSums<T> const& part) { group.add(part); });
+  gather(
+      [](Run<T> const& run) {
+        Exponentials e;  // NOLINT(cppcoreguidelines-pro-type-member-init): as many as there are elements are set
+        run.exponentials(e);
+        for (std::size_t k = 0; k < run.count; ++k) run.group_of(k).add(static_cast<double>(run.x[k]), e[k]);
+      },
+      [](GroupSums<T>& group, GroupSums<T> const& part) { group.add(part); });
   added(groups);
   bool const all_exact =
       std::ranges::all_of(groups, [](GroupSums<T> const& group) { return !group.is_finite() || group.is_exact(); });
   BoundedElements<T> y("y", {rows, cols}, !all_exact);
-  auto const finish = [&](GroupSums<T> const& group, double x, std::size_t i) {
+  auto const finish = [&](GroupSums<T> const& group, double x, double e, std::size_t i) {
     if (!group.is_finite()) return y.set(i, {.value = std::numeric_limits<double>::quiet_NaN()});
     double const total = group.sum.value();
-    double const value = group.exponential(x) / total;
+    double const value = e / total;
     double const distance = value > 0 ? group.max - x : 0;
     bool const is_exact = group.is_exact();
     double const errors = !is_exact ? distance + group.weighted / total + 12 : x == group.max ? 3 : distance + 12;
     // The value comes last: its product with u alone may be below the smallest number.
     y.set(i, {value, is_exact ? 0 : value, u * (errors + own_error) * value + denormals});
   };
-  for_each_part([&](std::size_t, std::size_t begin, std::size_t end) { for_each_element(begin, end, finish); });
+  for_each_part([&](std::size_t, std::size_t begin, std::size_t end) {
+    for_each_run(begin, end, [&](Run<T> const& run, std::size_t i) {
+      Exponentials e;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+      run.exponentials(e);
+      for (std::size_t k = 0; k < run.count; ++k) {
+        finish(run.group_of(k), static_cast<double>(run.x[k]), e[k], i + k);
+      }
+    });
+  });
   ExpectedField field = y.take();
   field.each_sees_all = axis == Axis::all;
   return list_of(std::move(field));
