@@ -661,8 +661,21 @@ TEST_F(Pieces, with_a_nan_or_an_infinity_fail) {
   for (float const wrong : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
     for (std::size_t const at : {std::size_t{0}, piece - 1, piece, piece + 100, n - 1}) {
       change(at, at + 1, wrong);
-      EXPECT_TRUE(has(reason(row_of("float")), concat("1 of 300001 elements are wrong; first at [", at, "]")));
+      std::string const why = reason(row_of("float"));
+      EXPECT_TRUE(has(why, concat("1 of 300001 elements are wrong; first at [", at, "]")));
+      EXPECT_TRUE(has(why, concat("; worst error inf times its bound at [", at, "]")));
     }
+  }
+  // Worse than any number, in the same block of elements and in the next.
+  for (std::size_t const at : {piece, n - 1}) {
+    fake::changes().results = [=](std::vector<HostField>& fields) {
+      auto* const data = static_cast<float*>(const_cast<void*>(fields[0].data.get()));
+      data[3] = data[n - 2] = 1e30F;
+      data[at] = std::numeric_limits<float>::quiet_NaN();
+    };
+    std::string const why = reason(row_of("float"));
+    EXPECT_TRUE(has(why, "3 of 300001 elements are wrong; first at [3]"));
+    EXPECT_TRUE(has(why, concat("; worst error inf times its bound at [", at, "]")));
   }
 }
 
