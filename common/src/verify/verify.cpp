@@ -114,113 +114,80 @@ void merge(Verdict& all, Verdict const& later) {
 /// Elements that are compared together.
 constexpr std::size_t compared_together = 64;
 
-/// Numbers of elements that are compared together. No loop over them has a branch, so that compilers make vectors.
+/// Elements that are compared together, as numbers of one type whatever the dtypes are: each loop is compiled once per
+/// format of results. No loop over all of them has a branch, so that compilers make vectors.
 using Numbers = std::array<double, compared_together>;
 struct ElementsTogether {
+  std::size_t count;
   Numbers value;
   Numbers scale;
   Numbers offset;
+  Numbers found;
 };
 
-/// The elements of a reference as arrays. `scale` may be null: exact everywhere. `offset` may be null: no offset.
-template <class Value>
-struct Arrays {
-  Value const* value;
-  double const* scale;
-  double const* offset;
+/// Converts `count` elements from `begin` on to double.
+void load(DType dtype, void const* elements, std::size_t begin, std::size_t count, Numbers& to) {
+  with_dtype(dtype, [&]<class T>() {
+    auto const* const from = static_cast<T const*>(elements) + begin;
+    for (std::size_t k = 0; k < count; ++k) to[k] = static_cast<double>(from[k]);
+  });
+}
 
-  WholeElement operator()(std::size_t i) const {
-    return {.value = static_cast<double>(value[i]),
-            .scale = scale == nullptr ? 0 : scale[i],
-            .offset = offset == nullptr ? 0 : offset[i]};
-  }
-  void expand(std::size_t begin, ElementsTogether& to) const {
-    for (std::size_t k = 0; k < compared_together; ++k) to.value[k] = static_cast<double>(value[begin + k]);
-    auto const copy = [&](double const* from, Numbers& numbers) {
-      if (from == nullptr) {
-        numbers.fill(0);
-      } else {
-        std::copy_n(from + begin, compared_together, numbers.begin());
+/// The elements of a reference.
+struct Expected {
+  DType dtype;                    ///< of `values`
+  void const* values;             ///< null: those of `compact`
+  double const* scale;            ///< null: exact everywhere
+  double const* offset;           ///< null: no offset
+  CompactElement const* compact;  ///< not null: has the bounds in place of `scale` and `offset`
+  bool exact;                     ///< no scale of `compact` counts
+
+  void load_together(std::size_t begin, ElementsTogether& to) const {
+    std::size_t const count = to.count;
+    if (compact != nullptr) {
+      for (std::size_t k = 0; k < count; ++k) {
+        WholeElement const element = expanded(compact[begin + k]);
+        to.value[k] = element.value;
+        to.scale[k] = element.scale;
+        to.offset[k] = element.offset;
       }
-    };
-    copy(scale, to.scale);
-    copy(offset, to.offset);
+      if (exact) to.scale.fill(0);
+    } else {
+      auto const copy = [&](double const* from, Numbers& numbers) {
+        if (from == nullptr) {
+          numbers.fill(0);
+        } else {
+          std::copy_n(from + begin, count, numbers.begin());
+        }
+      };
+      copy(scale, to.scale);
+      copy(offset, to.offset);
+    }
+    if (values != nullptr) load(dtype, values, begin, count, to.value);
   }
 };
 
-/// Returns `a` where the mask's bits are 1, `b` where they are 0.
-double chosen(std::uint64_t mask, double a, double b) {
-  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(a) & mask) | (std::bit_cast<std::uint64_t>(b) & ~mask));
-}
-std::uint64_t mask_if(bool condition) { return condition ? ~std::uint64_t{0} : 0; }
-
-/// Returns expanded(compact), without branches.
-WholeElement expanded_by_masks(CompactElement const& compact) {
-  using detail::CompactKind;
-  std::uint32_t const kind = compact.bounds >> 30;
-  std::uint64_t const is_scale = mask_if(kind == static_cast<std::uint32_t>(CompactKind::scale));
-  std::uint64_t const has_magnitude = mask_if(kind == static_cast<std::uint32_t>(CompactKind::offset_and_magnitude));
-  int const rest = static_cast<int>(((compact.bounds >> detail::bits_of_bound) + 31) & 0x3F) - 31;
-  double const bound = std::bit_cast<double>(std::uint64_t{compact.bounds & 0xFF'FFFFU} << detail::dropped_bits);
-  auto const nearest = static_cast<double>(compact.value);
-  double const magnitude = std::abs(nearest) + rest * detail::power_of_two(detail::exponent_of_rest(compact.value));
-  double const of_magnitude = magnitude * (1 + 0x1p-24) + static_cast<double>(std::numeric_limits<float>::denorm_min());
-  return {.value = std::copysign(magnitude, nearest),
-          .scale = chosen(is_scale, bound, chosen(has_magnitude, of_magnitude, 0)),
-          .offset = chosen(is_scale, 0, bound)};
-}
-
-/// Compact elements of a reference. `value` may be null: the elements' own values.
-template <class Value>
-struct CompactElements {
-  CompactElement const* elements;
-  Value const* value;
-  bool exact;
-
-  WholeElement operator()(std::size_t i) const {
-    WholeElement element = expanded(elements[i]);
-    if (value != nullptr) element.value = static_cast<double>(value[i]);
-    if (exact) element.scale = 0;
-    return element;
-  }
-  void expand(std::size_t begin, ElementsTogether& to) const {
-    for (std::size_t k = 0; k < compared_together; ++k) {
-      WholeElement const element = expanded_by_masks(elements[begin + k]);
-      to.value[k] = element.value;
-      to.scale[k] = element.scale;
-      to.offset[k] = element.offset;
-    }
-    if (value != nullptr) {
-      for (std::size_t k = 0; k < compared_together; ++k) to.value[k] = static_cast<double>(value[begin + k]);
-    }
-    if (exact) to.scale.fill(0);
-  }
-};
-
-/// Compares elements begin .. begin + compared_together - 1 at once. Returns false, with the verdict unchanged, if one
-/// of them is not finite, unchecked or wrong, or if it sets a new worst error or least bound: these are compared one by
-/// one.
-template <class T, class Expected>
-bool pass_together(Expected const& expected, T const* actual, Tolerance const& tolerance, std::size_t begin,
-                   Verdict& verdict) {
+/// Compares all elements at once. Returns false, with the verdict unchanged, if one of them is not finite, unchecked or
+/// wrong, or if it sets a new worst error or least bound: these are compared one by one.
+template <class T>
+bool pass_together(ElementsTogether const& elements, Tolerance const& tolerance, Verdict& verdict) {
   if constexpr (!std::is_same_v<T, float> && !std::is_same_v<T, double>) {
     return false;
   } else {
-    if (tolerance.flushed > 0) return false;
+    if (elements.count < compared_together || tolerance.flushed > 0) return false;
+    using detail::chosen, detail::mask_if;
     constexpr std::size_t lanes = 8;
     Coverage& seen = verdict.seen;
     double const worst = verdict.worst;
     double const least_bound = seen.least_bound;
-    ElementsTogether elements;  // NOLINT(cppcoreguidelines-pro-type-member-init): expand() sets them
-    Numbers bounds;             // NOLINT(cppcoreguidelines-pro-type-member-init)
-    expected.expand(begin, elements);
+    Numbers bounds;  // NOLINT(cppcoreguidelines-pro-type-member-init): set below
     std::uint64_t const never_grows = mask_if(tolerance.growth == 0);
     std::uint64_t all_plain = ~std::uint64_t{0};
     for (std::size_t k = 0; k < compared_together; ++k) {
       double const wanted = elements.value[k];
       double const scale = elements.scale[k];
       double const offset = elements.offset[k];
-      auto const found = static_cast<double>(actual[begin + k]);
+      double const found = elements.found[k];
       double const magnitude = std::abs(wanted);
       std::uint64_t const exact = (mask_if(scale == 0) | never_grows) & mask_if(offset == 0);
       double const error = std::abs(found - chosen(exact, static_cast<double>(static_cast<T>(wanted)), wanted));
@@ -259,56 +226,58 @@ bool pass_together(Expected const& expected, T const* actual, Tolerance const& t
   }
 }
 
-/// Compares elements begin .. end - 1 with `expected(i)`.
-template <class T, class Expected>
-Verdict compare(Expected const& expected, T const* actual, Tolerance const& tolerance, std::size_t begin,
+/// Compares elements begin .. end - 1. T: the format of the result; one type serves all integers.
+template <class T>
+Verdict compare(Expected const& expected, HostField const& actual, Tolerance const& tolerance, std::size_t begin,
                 std::size_t end) {
   Verdict verdict;
   Coverage& seen = verdict.seen;
   seen.count = end - begin;
-  std::size_t next_block = begin;
-  for (std::size_t i = begin; i < end; ++i) {
-    while (i == next_block && end - i >= compared_together) {
-      next_block += compared_together;
-      if (!pass_together(expected, actual, tolerance, i, verdict)) break;
-      i = next_block;
-    }
-    if (i == end) break;
-    auto const [wanted, scale, offset] = expected(i);
-    if (scale == infinity || offset == infinity) {
-      ++seen.unchecked;
-      continue;
-    }
-    auto const found = static_cast<double>(actual[i]);
-    Error const error = error_of<T>(wanted, scale, offset, found, tolerance);
-    if (!(error.size <= error.bound)) {  // so that NaN fails
-      if (verdict.wrong == 0) {
-        verdict.first_wrong = i;
-        verdict.expected = wanted;
-        verdict.actual = found;
+  ElementsTogether elements;  // NOLINT(cppcoreguidelines-pro-type-member-init): set by each turn
+  for (; begin < end; begin += elements.count) {
+    elements.count = std::min(end - begin, compared_together);
+    expected.load_together(begin, elements);
+    load(actual.dtype, actual.data.get(), begin, elements.count, elements.found);
+    if (pass_together<T>(elements, tolerance, verdict)) continue;
+    for (std::size_t k = 0; k < elements.count; ++k) {
+      double const wanted = elements.value[k];
+      double const scale = elements.scale[k];
+      double const offset = elements.offset[k];
+      if (scale == infinity || offset == infinity) {
+        ++seen.unchecked;
+        continue;
       }
-      ++verdict.wrong;
-    }
-    // Divides only for a new worst error, because divisions are slow.
-    if (verdict.worst < infinity && !(error.size <= verdict.worst * error.bound)) {
-      double const ratio = error.size / error.bound;
-      verdict.worst = std::isnan(ratio) ? infinity : ratio;
-      verdict.worst_index = i;
-    }
-    double const magnitude = std::abs(wanted);
-    if (magnitude < infinity) {
-      seen.squares += magnitude * magnitude;
-      double const of_terms = std::max(magnitude, scale);
-      seen.term_squares += of_terms * of_terms;
-      seen.largest = std::max(seen.largest, magnitude);
-      ++seen.finite;
-      double least = error.bound;  // a smaller error is not detected
-      if constexpr (ShortFloat<T>) {
-        if (least == 0 && tolerance.rounded_sums) least = half_ulp<T>(wanted);
+      double const found = elements.found[k];
+      Error const error = error_of<T>(wanted, scale, offset, found, tolerance);
+      if (!(error.size <= error.bound)) {  // so that NaN fails
+        if (verdict.wrong == 0) {
+          verdict.first_wrong = begin + k;
+          verdict.expected = wanted;
+          verdict.actual = found;
+        }
+        ++verdict.wrong;
       }
-      seen.largest_bound = std::max(seen.largest_bound, least);
-      if (least == 0) seen.least_bound = 0;
-      if (least < seen.least_bound * magnitude) seen.least_bound = least / magnitude;
+      // Divides only for a new worst error, because divisions are slow.
+      if (verdict.worst < infinity && !(error.size <= verdict.worst * error.bound)) {
+        double const ratio = error.size / error.bound;
+        verdict.worst = std::isnan(ratio) ? infinity : ratio;
+        verdict.worst_index = begin + k;
+      }
+      double const magnitude = std::abs(wanted);
+      if (magnitude < infinity) {
+        seen.squares += magnitude * magnitude;
+        double const of_terms = std::max(magnitude, scale);
+        seen.term_squares += of_terms * of_terms;
+        seen.largest = std::max(seen.largest, magnitude);
+        ++seen.finite;
+        double least = error.bound;  // a smaller error is not detected
+        if constexpr (ShortFloat<T>) {
+          if (least == 0 && tolerance.rounded_sums) least = half_ulp<T>(wanted);
+        }
+        seen.largest_bound = std::max(seen.largest_bound, least);
+        if (least == 0) seen.least_bound = 0;
+        if (least < seen.least_bound * magnitude) seen.least_bound = least / magnitude;
+      }
     }
   }
   return verdict;
@@ -327,11 +296,12 @@ std::string two_digits(double value) {
 constexpr std::size_t compared_at_once = std::size_t{1} << 18;
 
 /// compare() of `count` elements on all cores, with the result of a serial loop.
-template <class T, class Expected>
-Verdict compare_all(Expected const& expected, T const* actual, Tolerance const& tolerance, std::size_t count) {
+Verdict compare_all(Expected const& expected, HostField const& actual, Tolerance const& tolerance, std::size_t count) {
+  auto const compare_part = with_dtype(
+      actual.dtype, []<class T>() { return &compare<std::conditional_t<std::is_integral_v<T>, std::int32_t, T>>; });
   std::vector<Verdict> parts(blocks_in(count, compared_at_once));
   for_blocks(count, compared_at_once, [&](std::size_t block, std::size_t begin, std::size_t end) {
-    parts[block] = compare(expected, actual, tolerance, begin, end);
+    parts[block] = compare_part(expected, actual, tolerance, begin, end);
   });
   Verdict all;
   for (Verdict const& part : parts) merge(all, part);
@@ -403,17 +373,21 @@ std::vector<double> with_spread(Bounds const& bounds, double factor) {
   return offset;
 }
 
-/// `expected` may be null if the reference is compact: the reference's own values.
-template <class T, class Value>
-Verdict compare_fields(Value const* expected, ExpectedField const& reference, HostField const& actual,
+/// The smallest normal number of a floating-point dtype, and the smallest number.
+std::pair<double, double> least_numbers_of(DType dtype) {
+  if (dtype == DType::float64) return {std::numeric_limits<double>::min(), std::numeric_limits<double>::denorm_min()};
+  return {std::numeric_limits<float>::min(), std::numeric_limits<float>::denorm_min()};
+}
+
+/// Compares with the values in `expected`, of `dtype`, which may be null if the reference is compact: its own values.
+Verdict compare_fields(DType dtype, void const* expected, ExpectedField const& reference, HostField const& actual,
                        Chain const& chain, double half_ulps, std::string const& source, std::size_t written) {
   std::size_t const count = std::min(actual.count(), written);
   Tolerance tolerance{.half_ulps = half_ulps, .rounded_sums = reference.rounded_sums};
   Bounds const bounds = bounds_for(chain, reference);
   std::vector<double> spread;
-  if constexpr (Floating<T>) {
-    using Limits = std::numeric_limits<Arithmetic<T>>;
-    constexpr double unit = unit_roundoff(dtype_of<Arithmetic<T>>);
+  DType const arithmetic = arithmetic_of(actual.dtype);
+  if (double const unit = unit_roundoff(arithmetic); unit > 0) {
     double const growth = growth_of(chain.rounding_steps, unit, chain.statistical);
     if (!bounds.spread.empty()) {
       double const independent = random_growth_of(chain.rounding_steps, unit);
@@ -424,103 +398,118 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
           std::min(chained * (1. / 16 + chained / 4), growth_of(chain.rounding_steps, unit, false) - growth);
     }
     tolerance.growth = growth + chain.reduced.relative + growth * chain.reduced.relative;
-    bool const flushes = chain.flushes_denormals && reference.grid < static_cast<double>(Limits::min());
-    tolerance.underflow = chain.rounding_steps * static_cast<double>(flushes ? Limits::min() : Limits::denorm_min());
+    auto const [min, denorm_min] = least_numbers_of(arithmetic);
+    bool const flushes = chain.flushes_denormals && reference.grid < min;
+    tolerance.underflow = chain.rounding_steps * (flushes ? min : denorm_min);
     if (flushes) tolerance.flushed = tolerance.underflow;
     tolerance.underflow += chain.reduced.absolute;
   }
   std::vector<double> const& offset = spread.empty() ? bounds.offset : spread;
-  auto const* const data = static_cast<T const*>(actual.data.get());
-  Verdict verdict;
-  if (reference.compact != nullptr) {
-    bool const is_equal = reference.exact && !chain.reduced.rounds_data;
-    tolerance.half_ulps *= compact_half_ulps;
-    verdict = compare_all(CompactElements{reference.compact.get(), expected, is_equal}, data, tolerance, count);
-  } else {
-    bool const is_equal = bounds.scale.empty() || (reference.exact && !chain.reduced.rounds_data);
-    verdict = compare_all(
-        Arrays{expected, is_equal ? nullptr : bounds.scale.data(), offset.empty() ? nullptr : offset.data()}, data,
-        tolerance, count);
-  }
+  if (reference.compact != nullptr) tolerance.half_ulps *= compact_half_ulps;
+  bool const has_bounds = reference.compact != nullptr || !bounds.scale.empty();
+  bool const is_equal = !has_bounds || (reference.exact && !chain.reduced.rounds_data);
+  Verdict verdict = compare_all({.dtype = dtype,
+                                 .values = expected,
+                                 .scale = is_equal ? nullptr : bounds.scale.data(),
+                                 .offset = offset.empty() ? nullptr : offset.data(),
+                                 .compact = reference.compact.get(),
+                                 .exact = is_equal},
+                                actual, tolerance, count);
   if (!verdict.passed) verdict.message = describe(verdict, actual, source);
   return verdict;
 }
 
-/// Returns a failed verdict if an element at or after `written` does not contain poison; otherwise `verdict`. Compares
-/// bits, because a NaN that the row computed is not poison.
-template <class T>
-Verdict with_rest_untouched(Verdict verdict, HostField const& actual, std::size_t written) {
-  auto const* const data = static_cast<T const*>(actual.data.get());
-  auto const poison = std::bit_cast<WordOf<T>>(poison_value<T>);
-  if (!verdict.passed || written >= actual.count()) return verdict;
+/// Counts the elements from `begin` on that do not contain poison, and returns the first of them, too. Compares bits,
+/// because a NaN that the row computed is not poison.
+template <class Word>
+std::pair<std::size_t, std::size_t> touched_in(Word const* elements, Word poison, std::size_t from, std::size_t count) {
   std::atomic<std::size_t> touched = 0;
-  std::atomic<std::size_t> first = actual.count();
-  for_blocks(actual.count() - written, compared_at_once, [&](std::size_t, std::size_t begin, std::size_t end) {
-    for (std::size_t i = written + begin; i < written + end; ++i) {
-      if (std::bit_cast<WordOf<T>>(data[i]) == poison) continue;
+  std::atomic<std::size_t> first = count;
+  for_blocks(count - from, compared_at_once, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = from + begin; i < from + end; ++i) {
+      if (elements[i] == poison) continue;
       ++touched;
       for (std::size_t known = first; i < known && !first.compare_exchange_weak(known, i);) {
       }
     }
   });
+  return {touched, first};
+}
+
+/// Returns a failed verdict if an element at or after `written` does not contain poison; otherwise `verdict`.
+Verdict with_rest_untouched(Verdict verdict, HostField const& actual, std::size_t written) {
+  if (!verdict.passed || written >= actual.count()) return verdict;
+  void const* const data = actual.data.get();
+  auto const [touched, first] = with_dtype(actual.dtype, [&]<class T>() {
+    using Word = WordOf<T>;
+    return touched_in(static_cast<Word const*>(data), std::bit_cast<Word>(poison_value<T>), written, actual.count());
+  });
   if (touched == 0) return verdict;
   verdict.passed = false;
   verdict.wrong = touched;
   verdict.first_wrong = first;
-  verdict.actual = static_cast<double>(data[first]);
+  verdict.actual = detail::element_of(actual.dtype, data, first);
   verdict.message = actual.name + ": " + std::to_string(touched) + " elements were written after the first " +
                     std::to_string(written) + ", which are all that this row should write; first at " +
                     format_index(first, actual.shape) + ": " + format(verdict.actual, 9);
   return verdict;
 }
 
-/// Returns the number with all its digits.
+/// Returns an element with all its digits.
+std::string exact_text(DType dtype, void const* elements, std::size_t i) {
+  return with_dtype(dtype, [&]<class T>() {
+    T const value = static_cast<T const*>(elements)[i];
+    if constexpr (std::is_integral_v<T>) {
+      return std::to_string(value);
+    } else {
+      return format(static_cast<double>(value), std::numeric_limits<T>::max_digits10);
+    }
+  });
+}
+
+/// A part of a field that is only moved.
+struct MovedPart {
+  std::size_t wrong = 0;
+  std::size_t first = 0;
+  std::int64_t signs = 0;  ///< of results that are zero, without those that should have one
+};
 template <class T>
-std::string exact_text(T value) {
-  if constexpr (std::is_integral_v<T>) {
-    return std::to_string(value);
-  } else {
-    return format(static_cast<double>(value), std::numeric_limits<T>::max_digits10);
+MovedPart compare_moved_part(T const* expected, T const* actual, std::size_t begin, std::size_t end) {
+  MovedPart part;
+  for (std::size_t i = begin; i < end; ++i) {
+    if constexpr (Floating<T>) {
+      auto const wanted = static_cast<double>(expected[i]);
+      auto const found = static_cast<double>(actual[i]);
+      if (wanted == found) {
+        if (found == 0) part.signs += (std::signbit(found) ? 1 : 0) - (std::signbit(wanted) ? 1 : 0);
+        continue;
+      }
+      if (std::isnan(wanted) && std::isnan(found)) continue;
+    } else if (expected[i] == actual[i]) {
+      continue;
+    }
+    if (part.wrong++ == 0) part.first = i;
   }
+  return part;
 }
 
 /// Compares the elements of a field that are only moved (ExpectedField::moved), as numbers of their dtype: a double
 /// cannot hold every integer of 64 bits. `has_all_zeros`: whether there must be as many zeros of each sign.
-template <class T>
-Verdict compare_moved(T const* expected, bool has_all_zeros, HostField const& actual, std::string const& source,
+Verdict compare_moved(void const* expected, bool has_all_zeros, HostField const& actual, std::string const& source,
                       std::size_t written) {
-  struct Part {
-    std::size_t wrong = 0;
-    std::size_t first = 0;
-    std::int64_t signs = 0;  // of results that are zero, without those that should have one
-  };
   std::size_t const count = std::min(actual.count(), written);
-  auto const* const data = static_cast<T const*>(actual.data.get());
-  std::vector<Part> parts(blocks_in(count, compared_at_once));
+  std::vector<MovedPart> parts(blocks_in(count, compared_at_once));
   for_blocks(count, compared_at_once, [&](std::size_t index, std::size_t begin, std::size_t end) {
-    Part part;
-    for (std::size_t i = begin; i < end; ++i) {
-      if constexpr (Floating<T>) {
-        auto const wanted = static_cast<double>(expected[i]);
-        auto const found = static_cast<double>(data[i]);
-        if (wanted == found) {
-          if (found == 0) part.signs += (std::signbit(found) ? 1 : 0) - (std::signbit(wanted) ? 1 : 0);
-          continue;
-        }
-        if (std::isnan(wanted) && std::isnan(found)) continue;
-      } else if (expected[i] == data[i]) {
-        continue;
-      }
-      if (part.wrong++ == 0) part.first = i;
-    }
-    parts[index] = part;
+    parts[index] = with_dtype(actual.dtype, [&]<class T>() {
+      return compare_moved_part(static_cast<T const*>(expected), static_cast<T const*>(actual.data.get()), begin, end);
+    });
   });
   Verdict verdict;
   verdict.seen.count = count;
   verdict.seen.finite = count;
   verdict.seen.least_bound = 0;
   std::int64_t signs = 0;
-  for (Part const& part : parts) {
+  for (MovedPart const& part : parts) {
     if (verdict.wrong == 0) verdict.first_wrong = part.first;
     verdict.wrong += part.wrong;
     if (has_all_zeros) signs += part.signs;
@@ -530,13 +519,12 @@ Verdict compare_moved(T const* expected, bool has_all_zeros, HostField const& ac
   verdict.worst = infinity;
   verdict.worst_index = verdict.first_wrong;
   if (verdict.wrong > 0) {
-    T const wanted = expected[verdict.first_wrong];
-    T const found = data[verdict.first_wrong];
-    verdict.expected = static_cast<double>(wanted);
-    verdict.actual = static_cast<double>(found);
+    verdict.expected = detail::element_of(actual.dtype, expected, verdict.first_wrong);
+    verdict.actual = detail::element_of(actual.dtype, actual.data.get(), verdict.first_wrong);
     verdict.message = actual.name + ": " + std::to_string(verdict.wrong) + " of " + std::to_string(count) +
                       " elements are wrong; first at " + format_index(verdict.first_wrong, actual.shape) + ": " +
-                      source + " " + exact_text(wanted) + ", got " + exact_text(found);
+                      source + " " + exact_text(actual.dtype, expected, verdict.first_wrong) + ", got " +
+                      exact_text(actual.dtype, actual.data.get(), verdict.first_wrong);
   } else {
     verdict.wrong = static_cast<std::size_t>(std::abs(signs));
     verdict.message = actual.name + ": " + std::to_string(verdict.wrong) +
@@ -620,11 +608,8 @@ Verdict verify(ExpectedField const& expected, HostField const& actual, Chain con
     if (expected.moved.dtype != actual.dtype || expected.moved.shape != actual.shape) {
       return failed(expected.name + ": the reference holds another dtype or shape than the result");
     }
-    return with_dtype(actual.dtype, [&]<class T>() {
-      auto const* const values = static_cast<T const*>(expected.moved.data.get());
-      return with_rest_untouched<T>(compare_moved<T>(values, expected.has_all_zeros, actual, "expected", written),
-                                    actual, written);
-    });
+    return with_rest_untouched(
+        compare_moved(expected.moved.data.get(), expected.has_all_zeros, actual, "expected", written), actual, written);
   }
   bool const compact = expected.compact != nullptr;
   bool const narrow = expected.narrow != nullptr;
@@ -633,21 +618,18 @@ Verdict verify(ExpectedField const& expected, HostField const& actual, Chain con
     return failed(expected.name + ": the reference holds " + std::to_string(expected.value.size()) + " values, " +
                   sizes_of_bounds(expected, chain) + " for shape " + to_string(expected.shape));
   }
-  return with_dtype(actual.dtype, [&]<class T>() {
-    auto const compared_with = [&](auto const* values) {
-      return compare_fields<T>(values, expected, actual, chain, 1, "expected", written);
-    };
-    Verdict verdict = compact  ? compared_with(static_cast<float const*>(nullptr))
-                      : narrow ? compared_with(expected.narrow.get())
-                               : compared_with(expected.value.data());
-    verdict = with_rest_untouched<T>(std::move(verdict), actual, written);
-    if (!verdict.passed || !expected.statistic) return verdict;
-    if (Statistic const found = expected.statistic(actual); !found.fault.empty()) {
-      verdict.passed = false;
-      verdict.message = expected.name + ": " + found.fault;
-    }
-    return verdict;
-  });
+  DType const dtype = narrow ? DType::float32 : DType::float64;
+  void const* const values = compact  ? nullptr
+                             : narrow ? static_cast<void const*>(expected.narrow.get())
+                                      : expected.value.data();
+  Verdict verdict = with_rest_untouched(compare_fields(dtype, values, expected, actual, chain, 1, "expected", written),
+                                        actual, written);
+  if (!verdict.passed || !expected.statistic) return verdict;
+  if (Statistic const found = expected.statistic(actual); !found.fault.empty()) {
+    verdict.passed = false;
+    verdict.message = expected.name + ": " + found.fault;
+  }
+  return verdict;
 }
 
 Verdict verify_own_values(ExpectedField const& expected, HostField const& actual) {
@@ -677,19 +659,14 @@ Verdict verify_against_file(HostField const& file_expected, ExpectedField const&
     return failed("/expected: " + file_expected.name + ": there is no data");
   }
   if (scale.moved.data != nullptr) {
-    return with_dtype(actual.dtype, [&]<class T>() {
-      auto const* const values = static_cast<T const*>(file_expected.data.get());
-      return compare_moved<T>(values, scale.has_all_zeros, actual, "expected (from the file)", written);
-    });
+    return compare_moved(file_expected.data.get(), scale.has_all_zeros, actual, "expected (from the file)", written);
   }
   if (!has_bounds_for(scale, actual.count(), chain)) {
     return failed(scale.name + ": the reference holds " + sizes_of_bounds(scale, chain) + " for shape " +
                   to_string(actual.shape));
   }
-  return with_dtype(actual.dtype, [&]<class T>() {
-    return compare_fields<T>(static_cast<T const*>(file_expected.data.get()), scale, actual, chain, 2,
-                             "expected (from the file)", written);
-  });
+  return compare_fields(actual.dtype, file_expected.data.get(), scale, actual, chain, 2, "expected (from the file)",
+                        written);
 }
 
 void make_narrow(ExpectedField& expected, DType dtype) {
