@@ -18,14 +18,11 @@
 /// of a build needs a reference.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <numeric>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "problem.hpp"
@@ -35,29 +32,10 @@
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/joined.hpp>
+#include <tessera/verify/plain_sums.hpp>
 #include <tessera/verify/wide.hpp>
 
 namespace tessera::divide_by_mean {
-
-namespace {
-
-// Returns the sums of the elements and of their magnitudes in double, several at a time.
-template <class T>
-std::pair<double, double> plain_sums(T const* a, std::size_t count) {
-  constexpr std::size_t lanes = 16;
-  std::array<double, lanes> sums{};
-  std::array<double, lanes> magnitudes{};
-  auto const add = [&](std::size_t lane, double element) {
-    sums[lane] += element;
-    magnitudes[lane] += std::abs(element);
-  };
-  std::size_t const whole = count / lanes * lanes;
-  for (std::size_t c = 0; c < whole; c += lanes) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) add(lane, static_cast<double>(a[c + lane]));
-  }
-  for (std::size_t c = whole; c < count; ++c) add(0, static_cast<double>(a[c]));
-  return {std::accumulate(sums.begin(), sums.end(), 0.0), std::accumulate(magnitudes.begin(), magnitudes.end(), 0.0)};
-}
 
 // The expected elements of rows of the input.
 template <class T>
@@ -90,7 +68,7 @@ class RowOracle {
     std::size_t const cols = input_.a.extent(1);
     T const* const a = input_.a.data() + r * cols;
     verify::Grid const grid = verify::grid_of(a, cols);
-    auto [total, magnitude] = plain_sums(a, cols);
+    auto [total, magnitude] = verify::plain_sums(a, cols);
     double lost = 0;  // by the sum in double
     if (!grid.template holds<double>(magnitude)) {
       verify::ExactSum sum;

@@ -37,6 +37,7 @@
 #include <tessera/core/half.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/plain_sums.hpp>
 
 namespace tessera::verify {
 
@@ -79,10 +80,10 @@ class NormalisedRowOracle {
     mean_ = sum_of_distances(magnitudes) / count;
     double const mean_magnitude = magnitudes / static_cast<double>(cols);
     // Several sums, so that elements do not wait for each other. Wide, because squares may exceed the range of T.
-    std::array<Wide, lanes_> squares{};
-    std::array<Wide, lanes_> error_squares{};
-    std::array<double, lanes_> widest{};
-    auto const add = [&](std::size_t lane, std::size_t h) {
+    std::array<Wide, sum_lanes> squares{};
+    std::array<Wide, sum_lanes> error_squares{};
+    std::array<double, sum_lanes> widest{};
+    add_in_lanes(cols, [&](std::size_t lane, std::size_t h) {
       Wide const d = distances_[h];
       Wide const e = d - mean_;
       squares[lane] += e * e;
@@ -91,12 +92,7 @@ class NormalisedRowOracle {
       error_[h] = error;
       error_squares[lane] += static_cast<Wide>(error) * error;
       widest[lane] = std::max(widest[lane], error);
-    };
-    std::size_t const whole = cols / lanes_ * lanes_;
-    for (std::size_t h = 0; h < whole; h += lanes_) {
-      for (std::size_t lane = 0; lane < lanes_; ++lane) add(lane, h + lane);
-    }
-    for (std::size_t h = whole; h < cols; ++h) add(0, h);
+    });
     Wide const v = std::accumulate(squares.begin(), squares.end(), Wide(0)) / count;
     Wide const m = std::accumulate(error_squares.begin(), error_squares.end(), Wide(0)) / count;
     Wide const w = v + static_cast<Wide>(eps_);
@@ -128,19 +124,9 @@ class NormalisedRowOracle {
     for (std::size_t h = 0; h < cols; ++h) distances_[h] = static_cast<Wide>(x_[h]) - first;
     // In most data no sum of distances needs more bits than a double has: then any order has the same one.
     if (grid_of(x_, cols).template holds<double>(4 * most * static_cast<double>(cols))) {
-      std::array<double, lanes_> sums{};
-      std::array<double, lanes_> sums_of_magnitudes{};
-      auto const add = [&](std::size_t lane, double d) {
-        sums[lane] += d;
-        sums_of_magnitudes[lane] += std::abs(d);
-      };
-      std::size_t const whole = cols / lanes_ * lanes_;
-      for (std::size_t h = 0; h < whole; h += lanes_) {
-        for (std::size_t lane = 0; lane < lanes_; ++lane) add(lane, static_cast<double>(distances_[h + lane]));
-      }
-      for (std::size_t h = whole; h < cols; ++h) add(0, static_cast<double>(distances_[h]));
-      magnitudes = std::accumulate(sums_of_magnitudes.begin(), sums_of_magnitudes.end(), 0.0);
-      return std::accumulate(sums.begin(), sums.end(), 0.0);
+      auto const [sum, sum_of_magnitudes] = plain_sums(distances_.data(), cols);
+      magnitudes = sum_of_magnitudes;
+      return sum;
     }
     Wide sum = 0;
     for (Wide const d : distances_) {
@@ -149,8 +135,6 @@ class NormalisedRowOracle {
     }
     return sum;
   }
-
-  static constexpr std::size_t lanes_ = 16;
 
   double eps_;
   double growth_;
