@@ -13,8 +13,9 @@
 
 namespace tessera {
 
-ParameterMap given_by_run(std::vector<ParameterSpec> const& specs, ParameterMap parameters, std::size_t size,
+ParameterMap given_by_run(std::vector<ParameterSpec> const& specs, ParameterMap const& given, std::size_t size,
                           std::uint64_t seed, DType dtype) {
+  ParameterMap parameters = given;
   for (ParameterSpec const& spec : specs) {
     switch (spec.given_by) {
       case GivenBy::option: break;
@@ -266,13 +267,16 @@ void cut_rows(ExpectedField& field, ranks::Block rows) {
   field.shape.front() = rows.size();
 }
 
-UntypedCase::UntypedCase(DType dtype, CaseFields fields, ParameterMap parameters, MakeBoxes make_boxes)
+UntypedCase::UntypedCase(DType dtype, CaseFields&& fields, ParameterMap const& parameters, MakeBoxes&& make_boxes)
     : dtype_(dtype),
       fields_(std::move(fields)),
-      parameters_(std::move(parameters)),
+      parameters_(parameters),
       part_{ranks::world(), fields_.whole},
       make_boxes_(std::move(make_boxes)) {}
 UntypedCase::~UntypedCase() = default;
+
+void UntypedCase::set_parameters(ParameterMap const& parameters) { parameters_ = parameters; }
+std::unique_ptr<Case> UntypedCase::with_boxes(std::vector<ranks::Box> const& boxes) const { return make_boxes_(boxes); }
 
 std::vector<HostField> UntypedCase::input() const { return named_fields(fields_.input, fields_.own, fields_.memory); }
 std::vector<HostField> UntypedCase::input_shapes() const { return named_fields(fields_.input, part_.input, {}); }
@@ -391,6 +395,7 @@ std::vector<ExpectedField> UntypedCase::cut(std::vector<ExpectedField> fields, s
 
 UntypedRun::UntypedRun(UntypedCase& problem_case, std::string_view space)
     : case_(problem_case), kept_(problem_case.kept(space)), space_(space) {}
+UntypedRun::~UntypedRun() = default;
 
 std::vector<unsigned char*> UntypedRun::allocate(UntypedCase const& problem_case) {
   if (!problem_case.borrowed_output().empty()) return problem_case.borrowed_output();

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -18,33 +19,38 @@
 
 namespace tessera {
 
+/// A parameter and the function that stores its value in a mini-app's Parameters.
+struct StoredParameter {
+  ParameterSpec spec;
+  std::function<void(void* parameters, ParameterValue const&)> set;
+};
+
 /// A member of P and the parameter that sets it. The spec's default is the member's default.
 template <class P>
-struct MemberSpec {
-  ParameterSpec spec;
-  std::function<void(P&, ParameterValue const&)> set;
-
+struct MemberSpec : StoredParameter {
   /// A number or a flag.
   template <class M>
     requires std::is_arithmetic_v<M>
-  MemberSpec(M P::* member, ParameterSpec described) : spec(std::move(described)) {
+  MemberSpec(M P::* member, ParameterSpec described) : StoredParameter{std::move(described), {}} {
     using Value = std::conditional_t<std::integral<M> && !std::same_as<M, bool>, std::int64_t, M>;
     spec.default_value = static_cast<Value>(P{}.*member);
-    set = [member](P& to, ParameterValue const& value) { to.*member = static_cast<M>(std::get<Value>(value)); };
+    set = [member](void* to, ParameterValue const& value) {
+      static_cast<P*>(to)->*member = static_cast<M>(std::get<Value>(value));
+    };
   }
 
   /// A choice by name: each name with the value that it stands for.
   template <class M>
   MemberSpec(M P::* member, ParameterSpec described,
              std::type_identity_t<std::vector<std::pair<std::string, M>>> const& choices)
-      : spec(std::move(described)) {
+      : StoredParameter{std::move(described), {}} {
     for (auto const& [name, value] : choices) {
       spec.choices.push_back(name);
       if (value == P{}.*member) spec.default_value = name;
     }
-    set = [member, choices](P& to, ParameterValue const& value) {
+    set = [member, choices](void* to, ParameterValue const& value) {
       for (auto const& [name, choice] : choices) {
-        if (name == std::get<std::string>(value)) to.*member = choice;
+        if (name == std::get<std::string>(value)) static_cast<P*>(to)->*member = choice;
       }
     };
   }
@@ -52,14 +58,22 @@ struct MemberSpec {
 
 /// What `P::specs()` returns, in the order of --help. Members that no parameter sets are left out.
 template <class P>
-using MemberSpecs = std::vector<MemberSpec<P>>;
+struct MemberSpecs : std::vector<StoredParameter> {
+  MemberSpecs(std::initializer_list<MemberSpec<P>> members) : vector(members.begin(), members.end()) {}
+};
+
+namespace detail {
+
+/// What the functions below do for every P, compiled once.
+[[nodiscard]] std::vector<ParameterSpec> specs_of(std::vector<StoredParameter> const& members);
+void store_parameters(std::vector<StoredParameter> const& members, ParameterMap const& map, void* parameters);
+
+}  // namespace detail
 
 /// Returns the descriptions of P's parameters.
 template <class P>
 [[nodiscard]] std::vector<ParameterSpec> parameter_specs() {
-  std::vector<ParameterSpec> specs;
-  for (MemberSpec<P>& member : P::specs()) specs.push_back(std::move(member.spec));
-  return specs;
+  return detail::specs_of(P::specs());
 }
 
 /// Returns the values of the map, which have passed check_parameter (cli/options.hpp), as members of P. The others keep
@@ -67,9 +81,7 @@ template <class P>
 template <class P>
 [[nodiscard]] P typed_parameters(ParameterMap const& map) {
   P parameters{};
-  for (MemberSpec<P> const& member : P::specs()) {
-    if (auto const found = map.find(member.spec.name); found != map.end()) member.set(parameters, found->second);
-  }
+  detail::store_parameters(P::specs(), map, &parameters);
   if constexpr (requires { parameters.check(); }) parameters.check();
   return parameters;
 }

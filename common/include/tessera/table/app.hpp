@@ -211,7 +211,7 @@ struct Footprint {
 };
 
 /// Returns the parameters of a generated input: those that the run gives are set.
-[[nodiscard]] ParameterMap given_by_run(std::vector<ParameterSpec> const& specs, ParameterMap parameters,
+[[nodiscard]] ParameterMap given_by_run(std::vector<ParameterSpec> const& specs, ParameterMap const& given,
                                         std::size_t size, std::uint64_t seed, DType dtype);
 
 /// A mini-app: everything that the driver needs.

@@ -135,7 +135,7 @@ class TypedCase final : public UntypedCase {
  public:
   using HostInput = InputOnHost<Problem, T>;
 
-  TypedCase(CaseFields fields, ParameterMap const& parameters, MakeBoxes make_boxes)
+  TypedCase(CaseFields&& fields, ParameterMap const& parameters, MakeBoxes&& make_boxes)
       : UntypedCase(dtype_of<T>, std::move(fields), parameters, std::move(make_boxes)) {
     input_.parameters = typed_parameters<typename Problem::Parameters>(parameters);
     wrap_fields(input_, this->fields().own, pointers_to(this->fields().memory));
@@ -525,8 +525,8 @@ template <class Problem>
 }
 
 template <class Problem, class T>
-[[nodiscard]] std::unique_ptr<UntypedCase> make_case(CaseFields fields, ParameterMap const& map,
-                                                     UntypedCase::MakeBoxes make_boxes) {
+[[nodiscard]] std::unique_ptr<UntypedCase> make_case(CaseFields&& fields, ParameterMap const& map,
+                                                     UntypedCase::MakeBoxes&& make_boxes) {
   return std::make_unique<TypedCase<Problem, T>>(std::move(fields), map, std::move(make_boxes));
 }
 

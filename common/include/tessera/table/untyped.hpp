@@ -82,7 +82,7 @@ class UntypedCase : public Case {
   /// Constructs the case again with other parts of each field.
   using MakeBoxes = std::function<std::unique_ptr<Case>(std::vector<ranks::Box> const&)>;
 
-  UntypedCase(DType dtype, CaseFields fields, ParameterMap parameters, MakeBoxes make_boxes);
+  UntypedCase(DType dtype, CaseFields&& fields, ParameterMap const& parameters, MakeBoxes&& make_boxes);
   ~UntypedCase() override;
 
   [[nodiscard]] DType dtype() const override { return dtype_; }
@@ -120,10 +120,8 @@ class UntypedCase : public Case {
   [[nodiscard]] std::vector<unsigned char*> const& borrowed_output() const { return borrowed_output_; }
 
  protected:
-  void set_parameters(ParameterMap const& parameters) { parameters_ = parameters; }
-  [[nodiscard]] std::unique_ptr<Case> with_boxes(std::vector<ranks::Box> const& boxes) const {
-    return make_boxes_(boxes);
-  }
+  void set_parameters(ParameterMap const& parameters);
+  [[nodiscard]] std::unique_ptr<Case> with_boxes(std::vector<ranks::Box> const& boxes) const;
   [[nodiscard]] CaseFields const& fields() const { return fields_; }
   /// Returns the input in that space's memory, copied once.
   [[nodiscard]] std::vector<unsigned char*> copies_on(std::string_view space);
@@ -154,8 +152,8 @@ class UntypedCase : public Case {
 struct CaseType {
   std::vector<FieldSpec> (*input_fields)();
   std::vector<FieldSpec> (*output_fields)();
-  std::unique_ptr<UntypedCase> (*make)(CaseFields fields, ParameterMap const& parameters,
-                                       UntypedCase::MakeBoxes make_boxes);
+  std::unique_ptr<UntypedCase> (*make)(CaseFields&& fields, ParameterMap const& parameters,
+                                       UntypedCase::MakeBoxes&& make_boxes);
 };
 
 /// Returns a case with these parts of each input field, filled, in newly allocated host memory.
@@ -171,6 +169,7 @@ struct CaseType {
 class UntypedRun : public RowRun {
  public:
   UntypedRun(UntypedCase& problem_case, std::string_view space);
+  ~UntypedRun() override;
 
   void finish() override;
   void poison() override;
