@@ -25,6 +25,11 @@ class Case:
     parameters: dict = field(default_factory=dict)  # bool, int, float or str
     bfloat16: bool = False  # all fields are float32 arrays of numbers of bfloat16, and are stored so
 
+    def __post_init__(self):
+        for name, array in [*self.input.items(), *self.expected.items()]:
+            if array.ndim >= 3 and max(array.shape) >= 2**32:
+                raise ValueError(f"{self.name}: {name} {array.shape}: Kokkos 4 has 32 bits for three extents or more")
+
 
 def stored(values, dtype):
     """Values as they are in a file: rounded to a floating-point dtype, wrapped modulo 2^32 to int32."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cases.common import ALL, FLOAT, FLOATS, HUGE, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, uneven
+from cases.common import ALL, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, uneven
 
 
 def layouts_case(name, description, a, pitch=32, side=8):
@@ -25,8 +25,9 @@ def cases():
     yield layouts_case("tiles_of_one", "tiles of one element are rows", uneven(35, FLOAT).reshape(5, 7), 1, 1)
     yield layouts_case("no_rows", "0 x 5", np.empty((0, 5), FLOAT))
     yield layouts_case("no_columns", "5 x 0", np.empty((5, 0), FLOAT))
-    yield layouts_case("no_rows_huge", "0 x 2^50", np.empty((0, HUGE), FLOAT))
-    yield layouts_case("no_columns_huge", "2^50 x 0", np.empty((HUGE, 0), FLOAT))
+    # Tiles have four dimensions, whose extents have 32 bits in Kokkos 4.
+    yield layouts_case("no_rows_huge", "0 x 2^34", np.empty((0, 2**34), FLOAT))
+    yield layouts_case("no_columns_huge", "2^34 x 0", np.empty((2**34, 0), FLOAT))
     for t in FLOATS:
         info = np.finfo(t)
         a = [[np.nan, np.inf, -np.inf, -0.0, 0.0], [info.tiny, -info.tiny / 4, info.max, -info.max, -0.5]]
