@@ -37,6 +37,8 @@
 
 namespace tessera::divide_by_mean {
 
+namespace {
+
 // The expected elements of rows of the input.
 template <class T>
 class RowOracle {
