@@ -49,31 +49,6 @@ struct Distributed {
     static constexpr int in_flight = is_gpu<Exec> ? chunk : 1;
   };
 
-  // Runs of `length` ranks' pieces each. Public, as the type of a kernel must be for CUDA.
-  template <ExecutionSpace Exec>
-  struct RunsOfPieces {
-    Kokkos::View<std::size_t const*, typename Exec::memory_space> begins;
-    std::size_t length;
-    std::size_t pieces;
-
-    [[nodiscard]] KOKKOS_FUNCTION std::size_t begin_of(std::size_t run) const {
-      return begins(Kokkos::min(run * length, pieces));
-    }
-    [[nodiscard]] KOKKOS_FUNCTION kernels::detail::RunPair pair_of(std::size_t i) const {
-      std::size_t low = 0;
-      std::size_t high = (pieces - 1) / (2 * length);
-      while (low < high) {  // the last pair that begins at i or before: those before it may be empty
-        std::size_t const middle = high - (high - low) / 2;
-        if (begin_of(2 * middle) <= i) {
-          low = middle;
-        } else {
-          high = middle - 1;
-        }
-      }
-      return {begin_of(2 * low), begin_of(2 * low + 1), begin_of(2 * low + 2)};
-    }
-  };
-
   template <ExecutionSpace Exec, class T>
   class Plan {
     using Out = OutputOn<Sort, Exec, T>;
@@ -137,9 +112,10 @@ struct Distributed {
 
     // Merges pairs of neighbouring runs, each of `length` ranks' pieces.
     void merge(Exec const& exec, std::size_t length, Out const& from, Out const& to) const {
-      RunsOfPieces<Exec> const runs{begins_, length, pieces()};
+      using Runs = kernels::detail::RunsOfPieces;
+      Runs const runs{begins_.data(), length, pieces()};
       auto const pass = [&]<bool with_values, class V>(V const* values_from, V* values_to) {
-        kernels::detail::MergeRunsKernel<Exec, T, V, with_values, RunsOfPieces<Exec>, Tuning>{
+        kernels::detail::MergeRunsKernel<Exec, T, V, with_values, Runs, Tuning>{
             order_,    from.keys.data(), values_from,         to.keys.data(),
             values_to, splits_.data(),   from.keys.extent(0), shape_.tile,
             runs}

@@ -304,7 +304,8 @@ bool passes_in_pieces(RowRun& run, Case const& problem_case, Oracle const& oracl
     if (!of_row(expected)) continue;
     HostField const* const output = find_field(outputs, expected.name);
     if (!has_pieces(expected) || output == nullptr) return false;
-    // A piece has one dimension: it does not show the shape. With several ranks the outputs are not those of a part.
+    // Pieces are compared as arrays of one dimension, so the shapes are compared here. A rank of several has a part of
+    // the output, and no shape of it to compare with.
     if (ranks::world().count() == 1 && output->shape != expected.shape) return false;
     is_large = is_large || count_of(expected.shape) > elements_of_piece(expected);
   }

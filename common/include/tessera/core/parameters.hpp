@@ -64,7 +64,7 @@ struct MemberSpecs : std::vector<StoredParameter> {
 
 namespace detail {
 
-/// What the functions below do for every P, compiled once.
+/// The parts of the two functions below that do not depend on P: they are compiled once, not per mini-app.
 [[nodiscard]] std::vector<ParameterSpec> specs_of(std::vector<StoredParameter> const& members);
 void store_parameters(std::vector<StoredParameter> const& members, ParameterMap const& map, void* parameters);
 

@@ -104,7 +104,8 @@ struct SegmentedSumKernels {
     std::int64_t item;
   };
   static constexpr int most_lanes = Tuning::most_lanes;
-  /// What the lanes of a team exchange. One struct with constant extents: places in it need one register, not one each.
+  /// Scratch of a team. All extents are constants, so that one register holds its address; with six Views of lengths
+  /// known at run time, nvcc 13 spilled.
   struct Exchange {
     Packs packs[most_lanes * Tuning::rows];  // the tile
     // A bit per element of a run: a segment ends behind it. Two tiles take turns, so that one can be cleared.
@@ -267,7 +268,7 @@ struct SegmentedSumKernels {
 
     int row = 0;    // the next segment to end
     Sum carry = 0;  // its elements in this chunk before the tile
-    // Read one tile ahead, so that nobody waits for memory: where that segment ends, and each lane's one from it.
+    // Read one tile ahead, so that nobody waits for memory: the end of segment `row`, and a segment for each lane.
     int next_end = end_of(0);
     auto ahead = lanes.template fill<Segment>({});
     read_segments(own_lane, ahead);

@@ -64,10 +64,10 @@ using Clock = std::function<double()>;
 /// fence is less than 5%. With `cold` the caches are evicted before each sample and `batch` is 1, because a second
 /// launch would not be cold.
 ///
-/// A slow row, whose launch takes at least 0.1 s, is not warmed up, and a row stops at `max_time`, because further
-/// samples would not change its figures. A noisy row is sampled further until it is no longer noisy, has
-/// most_samples_of_noise times as many samples, or has taken `max_time` on the clock. `known` is the time in seconds of
-/// an earlier launch, or 0: if that launch was slow, it counts as the first sample.
+/// A row whose launch takes 0.1 s or more is slow: it is not warmed up. Every row stops at `max_time`, because more
+/// samples would not change its figures. A noisy row gets more samples, until it is no longer noisy, has
+/// most_samples_of_noise times as many, or has taken `max_time` on the clock. `known` is the time in seconds of an
+/// earlier launch, or 0: if that launch was slow, it counts as the first sample.
 ///
 /// Must be called by all ranks. A sample begins at a barrier and lasts as long as on the slowest rank, so that all
 /// ranks make the same decisions.

@@ -88,6 +88,30 @@ struct EqualRuns {
   }
 };
 
+/// Runs of `length` pieces each, where pieces have any lengths.
+struct RunsOfPieces {
+  std::size_t const* begins;  // of the pieces, and the end of the last one
+  std::size_t length;
+  std::size_t pieces;
+
+  [[nodiscard]] KOKKOS_FUNCTION std::size_t begin_of(std::size_t run) const {
+    return begins[Kokkos::min(run * length, pieces)];
+  }
+  [[nodiscard]] KOKKOS_FUNCTION RunPair pair_of(std::size_t i) const {
+    std::size_t low = 0;
+    std::size_t high = (pieces - 1) / (2 * length);
+    while (low < high) {  // the last pair that begins at i or before: those before it may be empty
+      std::size_t const middle = high - (high - low) / 2;
+      if (begin_of(2 * middle) <= i) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return {begin_of(2 * low), begin_of(2 * low + 1), begin_of(2 * low + 2)};
+  }
+};
+
 /// \tparam Runs the runs: `runs.pair_of(i)` is the pair that makes element i < n of the result
 template <class Exec, class T, class V, bool with_values, class Runs, class Tuning>
 struct MergeRunsKernel {
