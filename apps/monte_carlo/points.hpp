@@ -1,16 +1,18 @@
 #pragma once
 /// \file
-/// Points of the unit square, and the value of each, which the variants sum.
+/// Points of the unit square, or normal numbers, and the value of each, which the variants sum.
 
 #include <Kokkos_Core.hpp>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 
 #include "problem.hpp"
 
 #include <tessera/collective/random.hpp>
+#include <tessera/core/unroll.hpp>
 
 namespace tessera::monte_carlo {
 
@@ -92,12 +94,83 @@ struct SobolPoints {
   }
 };
 
-// Values have `operator()`, the value of a point. Plain variates need less work per point: `total` makes the sum of
-// values from the sum of what `plain` returns for each point.
+/// Returns two independent normal numbers: r cos(2 pi v) and r sin(2 pi v), r = sqrt(-2 log u), u in (0, 1], v in
+/// [0, 1) (Box, Muller). The coordinates have 24 bits in float, 32 in double.
+template <class T>
+[[nodiscard]] KOKKOS_FUNCTION Kokkos::Array<T, 2> normals_of(Point point) {
+  if constexpr (sizeof(T) == 4) return collective::two_normals<T>(point.a, point.b);
+  constexpr T cell = T(1) / static_cast<T>(std::uint64_t{1} << 32);
+  T const r = Kokkos::sqrt(T(-2) * Kokkos::log(static_cast<T>(std::uint64_t{point.a} + 1) * cell));
+  // The nearest quarter turn is taken away first, which is exact: 2 pi v = pi / 2 (quarter + rest).
+  T const turns = 4 * static_cast<T>(point.b) * cell;
+  T const quarter = Kokkos::floor(turns + T(0.5));
+  T const angle = T(1.57079632679489661923) * (turns - quarter);
+  T const sine = Kokkos::sin(angle);
+  T const cosine = Kokkos::cos(angle);
+  int const quadrant = static_cast<int>(quarter) & 3;
+  T const along = quadrant % 2 == 0 ? cosine : sine;
+  T const across = quadrant % 2 == 0 ? sine : cosine;
+  return {r * (quadrant == 1 || quadrant == 2 ? -along : along), r * (quadrant >= 2 ? -across : across)};
+}
+
+/// Random points 2 k and 2 k + 1 have the two normal numbers of elements 2 k and 2 k + 1 of the bits of stream 0. Four
+/// points share a counter. Interface as RandomPoints.
+template <class T, class Generator>
+struct RandomNormals {
+  collective::RandomWords<Generator> words;
+
+  [[nodiscard]] KOKKOS_FUNCTION T at(std::size_t, std::uint64_t first, std::uint64_t j) const {
+    auto const bits = words.template bits<std::uint32_t>((first + j) / 4, 0);
+    auto const two = normals_of<T>((first + j) % 4 < 2 ? Point{bits[0], bits[1]} : Point{bits[2], bits[3]});
+    return (first + j) % 2 == 0 ? two[0] : two[1];
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void for_each(std::size_t, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
+                                Body const& body) const {
+    if (begin >= end) return;
+    std::uint64_t counter = (first + begin) / 4;
+    // Places within the run, for which 32 bits are enough. All counters but the first and the last are used whole.
+    auto const skipped = static_cast<std::uint32_t>((first + begin) % 4);
+    auto const last = static_cast<std::uint32_t>(skipped + (end - begin));
+    for (std::uint32_t i = 0; i < last; i += 4) {
+      auto const bits = words.template bits<std::uint32_t>(counter++, 0);
+      auto const left = normals_of<T>({bits[0], bits[1]});
+      auto const right = normals_of<T>({bits[2], bits[3]});
+      T const normals[] = {left[0], left[1], right[0], right[1]};
+      if (i >= skipped && i + 4 <= last) {
+        for (T const z : normals) body(z);
+      } else {
+        TESSERA_UNROLL
+        for (std::uint32_t e = 0; e < 4; ++e) {
+          if (i + e >= skipped && i + e < last) body(normals[e]);
+        }
+      }
+    }
+  }
+};
+
+/// The first normal number of each Sobol point: every value has a point of its own.
+template <class T>
+struct SobolNormals {
+  SobolPoints points;
+
+  [[nodiscard]] KOKKOS_FUNCTION T at(std::size_t replicate, std::uint64_t first, std::uint64_t j) const {
+    return normals_of<T>(points.at(replicate, first, j))[0];
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void for_each(std::size_t replicate, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
+                                Body const& body) const {
+    points.for_each(replicate, first, begin, end, [&](Point point) { body(normals_of<T>(point)[0]); });
+  }
+};
+
+// Values have `operator()`, the value of a point or of a normal number. Plain variates need less work per point:
+// `total` makes the sum of values from the sum of what `plain` returns for each point.
 
 /// 4 in the quarter of a disc, otherwise 0: the mean is pi. In integers, so that all spaces agree. A coordinate is (2
 /// floor(a / 4) + 1) / 2^31, the middle of its cell.
 struct Pi {
+  using Sum = std::uint32_t;  ///< of what `plain` returns for fewer than 2^31 points
   int digits;
   Variates variates;
 
@@ -134,6 +207,7 @@ struct Pi {
 /// 1 if the upper bits of a and b differ, otherwise 0: the mean is 1/2. The least work that needs both coordinates, so
 /// it shows the rate of the generator.
 struct Coin {
+  using Sum = std::uint32_t;
   int digits;
   static constexpr Variates variates = Variates::plain;
 
@@ -144,52 +218,48 @@ struct Coin {
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t operator()(Point point) const { return total(plain(point), 1); }
 };
 
+/// Returns the nearest integer to x, |x| < 2^31. CUDA has an instruction for it, which Kokkos does not name.
+template <class T>
+[[nodiscard]] KOKKOS_FUNCTION std::int32_t nearest(T x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 4) return __float2int_rn(x);
+  return __double2int_rn(x);
+#else
+  return static_cast<std::int32_t>(Kokkos::round(x));
+#endif
+}
+
 /// The discounted payoff of the option, in units of the spot price: max(x - strike, 0). Its price at the end is
-/// x = exp(s z - s^2 / 2). The normal number z is sqrt(-2 log u) cos(2 pi v), u in (0, 1], v in [0, 1) (Box, Muller).
+/// x = exp(s z - s^2 / 2) with the normal number z.
 template <class T>
 struct Call {
+  using Sum = std::int64_t;
   T strike;
-  T deviation;
-  T drift;   ///< -s^2 / 2
-  T factor;  ///< of the control variate x, whose mean is 1
-  T scale;   ///< 2^digits
+  T deviation;  ///< s / log 2: exp2 costs less than exp
+  T drift;      ///< -s^2 / 2 / log 2
+  T factor;     ///< of the control variate x, whose mean is 1
+  T scale;      ///< 2^digits
   Variates variates;
 
-  [[nodiscard]] KOKKOS_FUNCTION static T normal(Point point) {
-    if constexpr (sizeof(T) == 4) return collective::two_normals<T>(point.a, point.b)[0];  // of 24 bits each
-    constexpr T cell = T(1) / static_cast<T>(std::uint64_t{1} << 32);
-    T const u = static_cast<T>(std::uint64_t{point.a} + 1) * cell;
-    T const v = static_cast<T>(point.b) * cell;
-    // The nearest quarter turn is taken away first, which is exact: 2 pi v = pi / 2 (quarter + rest).
-    T const turns = 4 * v;
-    T const quarter = Kokkos::floor(turns + T(0.5));
-    T const angle = T(1.57079632679489661923) * (turns - quarter);
-    int const quadrant = static_cast<int>(quarter) & 3;
-    T const along = quadrant % 2 == 0 ? Kokkos::cos(angle) : Kokkos::sin(angle);
-    return Kokkos::sqrt(T(-2) * Kokkos::log(u)) * (quadrant == 1 || quadrant == 2 ? -along : along);
-  }
-
   [[nodiscard]] KOKKOS_FUNCTION static std::int64_t total(std::int64_t sum, std::uint64_t) { return sum; }
-  [[nodiscard]] KOKKOS_FUNCTION std::int64_t plain(Point point) const {
-    return in_units(Kokkos::max(price_of(normal(point)) - strike, T(0)));
-  }
-  [[nodiscard]] KOKKOS_FUNCTION std::int64_t in_units(T value) const {
-    return static_cast<std::int64_t>(Kokkos::round(value * scale));
+  [[nodiscard]] KOKKOS_FUNCTION std::uint32_t plain(T z) const {
+    // Scaled before it is rounded: a power of two moves no bit.
+    return static_cast<std::uint32_t>(nearest(Kokkos::fmax(Kokkos::fma(price_of(z), scale, -strike * scale), T(0))));
   }
   // Explicit: a compiler that fuses some loops, and others not, would give them different bits.
-  [[nodiscard]] KOKKOS_FUNCTION T price_of(T z) const { return Kokkos::exp(Kokkos::fma(deviation, z, drift)); }
+  [[nodiscard]] KOKKOS_FUNCTION T price_of(T z) const { return Kokkos::exp2(Kokkos::fma(deviation, z, drift)); }
+  [[nodiscard]] KOKKOS_FUNCTION T payoff_of(T price) const { return Kokkos::fmax(price - strike, T(0)); }
 
-  [[nodiscard]] KOKKOS_FUNCTION std::int64_t operator()(Point point) const {
-    if (variates == Variates::plain) return plain(point);
-    T const z = normal(point);
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t operator()(T z) const {
+    if (variates == Variates::plain) return plain(z);
     T const price = price_of(z);
-    T value = Kokkos::max(price - strike, T(0));
+    T value = payoff_of(price);
     if (variates == Variates::antithetic) {
-      value = (value + Kokkos::max(price_of(-z) - strike, T(0))) / 2;
+      value = (value + payoff_of(price_of(-z))) / 2;
     } else {
       value = Kokkos::fma(-factor, price - 1, value);
     }
-    return in_units(value);
+    return nearest(value * scale);
   }
 };
 
@@ -199,12 +269,12 @@ template <class Points, class Value>
 [[nodiscard]] KOKKOS_FUNCTION std::int64_t sum_of_run(Points const& points, Value const& value, std::size_t replicate,
                                                       std::uint64_t first, std::uint64_t begin, std::uint64_t end) {
   if (value.variates == Variates::plain) {
-    decltype(value.plain(Point{})) sum = 0;
-    points.for_each(replicate, first, begin, end, [&](Point point) { sum += value.plain(point); });
+    typename Value::Sum sum = 0;
+    points.for_each(replicate, first, begin, end, [&](auto const& point) { sum += value.plain(point); });
     return value.total(sum, begin < end ? end - begin : 0);
   }
   std::int64_t sum = 0;
-  points.for_each(replicate, first, begin, end, [&](Point point) { sum += value(point); });
+  points.for_each(replicate, first, begin, end, [&](auto const& point) { sum += value(point); });
   return sum;
 }
 
@@ -221,25 +291,29 @@ template <class Generator>
 /// Calls `body(points, value)` with the objects that the parameters name.
 template <class T, class Body>
 void with_points(Parameters const& parameters, Body const& body) {
-  using collective::Philox4x32;
-  using collective::RandomWords;
-  using collective::Threefry4x64;
-  auto const with_value = [&](auto const& points) {
-    int const digits = digits_of(parameters);
-    if (parameters.quantity == Quantity::pi) return body(points, Pi{digits, parameters.variates});
-    if (parameters.quantity == Quantity::coin) return body(points, Coin{digits});
-    double const s = parameters.deviation();
-    body(points, Call<T>{static_cast<T>(parameters.relative_strike()), static_cast<T>(s), static_cast<T>(-s * s / 2),
-                         static_cast<T>(control_factor(parameters)), static_cast<T>(std::ldexp(1.0, digits)),
-                         parameters.variates});
+  int const digits = digits_of(parameters);
+  auto const with_generator = [&]<class Generator>(collective::RandomWords<Generator> const& words) {
+    bool const sobol = parameters.points == Points::sobol;
+    if (parameters.quantity == Quantity::call) {
+      double const s = parameters.deviation();
+      double const of_one = 1 / std::numbers::ln2;
+      Call<T> const call{static_cast<T>(parameters.relative_strike()), static_cast<T>(s * of_one),
+                         static_cast<T>(-s * s / 2 * of_one),          static_cast<T>(control_factor(parameters)),
+                         static_cast<T>(std::ldexp(1.0, digits)),      parameters.variates};
+      if (sobol) return body(SobolNormals<T>{shifted_points<Generator>(parameters.seed)}, call);
+      return body(RandomNormals<T, Generator>{words}, call);
+    }
+    auto const with_value = [&](auto const& points) {
+      if (parameters.quantity == Quantity::pi) return body(points, Pi{digits, parameters.variates});
+      return body(points, Coin{digits});
+    };
+    if (sobol) return with_value(shifted_points<Generator>(parameters.seed));
+    return with_value(RandomPoints<Generator>{words});
   };
-  bool const philox = parameters.generator == Generator::philox;
-  if (parameters.points == Points::sobol) {
-    with_value(philox ? shifted_points<Philox4x32>(parameters.seed) : shifted_points<Threefry4x64>(parameters.seed));
-  } else if (philox) {
-    with_value(RandomPoints<Philox4x32>{RandomWords<Philox4x32>(parameters.seed, 0)});
+  if (parameters.generator == Generator::philox) {
+    with_generator(collective::RandomWords<collective::Philox4x32>(parameters.seed, 0));
   } else {
-    with_value(RandomPoints<Threefry4x64>{RandomWords<Threefry4x64>(parameters.seed, 0)});
+    with_generator(collective::RandomWords<collective::Threefry4x64>(parameters.seed, 0));
   }
 }
 

@@ -2,6 +2,7 @@
 /// \file
 /// monte_carlo: pi, or the price of a call option, as the mean over n points, with its standard error.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -86,7 +87,8 @@ struct Parameters {
 }
 
 /// Returns the number of binary digits behind the point of the values that are summed, as integers. A sum of one
-/// replicate stays below 2^52, so it is exact, and its order does not matter.
+/// replicate stays below 2^52, so it is exact, and its order does not matter. An option's values stay below 2^31, which
+/// a GPU rounds in one step.
 [[nodiscard]] inline int digits_of(Parameters const& parameters) {
   // pi: values up to 4, with a control variate from -2 to 8; a coin's are less. call, relative to the spot: with |z| <
   // 6.7 the discounted price is at most `highest`, and a control variate takes away at most the same.
@@ -94,7 +96,9 @@ struct Parameters {
   double const highest = std::exp(6.7 * s - s * s / 2);
   double const largest = parameters.quantity == Quantity::call ? 2 * highest + 1 : 8;
   double const points = static_cast<double>(parameters.count / replicates + 1);
-  return static_cast<int>(std::floor(51 - std::log2(largest * points)));
+  double const digits = std::floor(51 - std::log2(largest * points));
+  double const most = parameters.quantity == Quantity::call ? std::floor(31 - std::log2(largest)) : digits;
+  return static_cast<int>(std::min(digits, most));
 }
 
 /// Returns the factor of the option's control variate, its discounted price, that leaves the least variance: the

@@ -102,7 +102,10 @@ class PointOracle {
       Coordinates const x = sobol_.point(j);
       return value_at({x.a ^ shifts_.bits32(2 * r, 0), x.b ^ shifts_.bits32(2 * r + 1, 0)});
     }
-    return value_at({words_.bits32(2 * (first + j), 0), words_.bits32(2 * (first + j) + 1, 0)});
+    // Of two points with one pair of coordinates, the second has the sine.
+    bool const shared = of_.quantity == Quantity::call;
+    std::uint64_t const pair = shared ? (first + j) / 2 : first + j;
+    return value_at({words_.bits32(2 * pair, 0), words_.bits32(2 * pair + 1, 0)}, shared && (first + j) % 2 == 1);
   }
 
  private:
@@ -114,9 +117,9 @@ class PointOracle {
     Wide price_error;
   };
 
-  [[nodiscard]] Value value_at(Coordinates x) const {
+  [[nodiscard]] Value value_at(Coordinates x, bool second = false) const {
     if (of_.quantity == Quantity::coin) return {(x.a >> 31 == x.b >> 31 ? 0 : std::int64_t{1}) << digits_of(of_), 0};
-    return of_.quantity == Quantity::pi ? of_pi(x) : of_call(x);
+    return of_.quantity == Quantity::pi ? of_pi(x) : of_call(x, second);
   }
 
   // The middle of a cell, an odd multiple of 2^-31: its square has 62 bits.
@@ -157,11 +160,12 @@ class PointOracle {
     Wide const payoff_error = std::max(payoff - lowest, highest - payoff) + Wide(1.01) * u * highest;
     return {payoff, payoff_error, price, price_error};
   }
-  [[nodiscard]] Value of_call(Coordinates x) const {
+  [[nodiscard]] Value of_call(Coordinates x, bool second) const {
     int const unused = std::is_same_v<T, double> ? 0 : 8;
     Wide const cells = std::ldexp(Wide(1), 32 - unused);
     Wide const r = std::sqrt(-2 * std::log((static_cast<Wide>(x.a >> unused) + 1) / cells));
-    Wide const z = r * std::cos(2 * std::numbers::pi_v<Wide> * (static_cast<Wide>(x.b >> unused) / cells));
+    Wide const angle = 2 * std::numbers::pi_v<Wide> * (static_cast<Wide>(x.b >> unused) / cells);
+    Wide const z = r * (second ? std::sin(angle) : std::cos(angle));
     Wide const u = static_cast<Wide>(unit_roundoff(dtype_of<T>));
     Priced const up = priced(z, r);
     Wide value = up.payoff;

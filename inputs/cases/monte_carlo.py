@@ -60,20 +60,26 @@ def values_of_pi(x, variates, digits):
     return 4 * one * inside + 3 * rounded - 2 * one
 
 
-def values_of_call(x, variates, digits, s, strike, dtype):
+def normals(x, dtype):
+    """Two per point: Box and Muller's cosine and sine."""
     wide = np.longdouble if dtype == DOUBLE else np.float64
     unused = np.uint64(0 if dtype == DOUBLE else 8)
     cell = wide(2) ** -(32 - int(unused))
     r = np.sqrt(-2 * np.log(((x[0] >> unused) + np.uint64(1)).astype(wide) * cell))
-    z = s * r * np.cos(8 * np.arctan(wide(1)) * ((x[1] >> unused).astype(wide) * cell))
+    angle = 8 * np.arctan(wide(1)) * ((x[1] >> unused).astype(wide) * cell)
+    return r * np.cos(angle), r * np.sin(angle)
+
+
+def values_of_call(z, variates, digits, s, strike):
+    z = s * z
     price = np.exp(z - s * s / 2)
     value = np.maximum(price - strike, 0)
     if variates == "antithetic":
         value = (value + np.maximum(np.exp(-z - s * s / 2) - strike, 0)) / 2
     elif variates == "control":
         value -= control_factor(s, strike) * (price - 1)
-    scaled = value * wide(2) ** digits
-    return (np.sign(scaled) * np.floor(np.abs(scaled) + wide(0.5))).astype(np.int64)
+    scaled = value * z.dtype.type(2) ** digits
+    return (np.sign(scaled) * np.floor(np.abs(scaled) + z.dtype.type(0.5))).astype(np.int64)
 
 
 def estimate_case(name, description, n, dtype, quantity, points, variates, seed=42, **market):
@@ -82,15 +88,21 @@ def estimate_case(name, description, n, dtype, quantity, points, variates, seed=
     strike = of["strike"] / of["spot"] * exp(-of["rate"] * of["years"])
     largest = 8 if quantity == "pi" else 2 * exp(6.7 * s - s * s / 2) + 1
     digits = floor(51 - log2(largest * (n // REPLICATES + 1)))
+    if quantity == "call":
+        digits = min(digits, floor(31 - log2(largest)))
     sizes = [n // REPLICATES + (r < n % REPLICATES) for r in range(REPLICATES)]
     element = np.arange(2 * max(n, REPLICATES), dtype=np.uint64)
     drawn = words(element, seed % 2**64, 1 if points == "sobol" else 0, 0).reshape(-1, 2).T
+    both = np.stack(normals(drawn, dtype), axis=1).reshape(-1)  # random points share their coordinates in pairs
     sums = []
     first = 0
     for r, size in enumerate(sizes):
         x = sobol(size) ^ drawn[:, r : r + 1] if points == "sobol" else drawn[:, first : first + size]
-        value = (values_of_pi(x, variates, digits) if quantity == "pi"
-                 else values_of_call(x, variates, digits, s, strike, dtype))  # fmt: skip
+        if quantity == "pi":
+            value = values_of_pi(x, variates, digits)
+        else:
+            z = normals(x, dtype)[0] if points == "sobol" else both[first : first + size]
+            value = values_of_call(z, variates, digits, s, strike)
         sums.append(int(value.sum()))
         first += size
     unit = (1 if quantity == "pi" else of["spot"]) * 2.0**-digits

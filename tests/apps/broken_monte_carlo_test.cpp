@@ -28,6 +28,7 @@ using std::string_literals::operator""s;
 
 enum class Mistake {
   none,
+  pairs_swapped,       // the second of two points has the cosine
   last_block_lost,     // the last 256 points of all
   ranks_share_points,  // the upper half of the replicates has the points of the lower half
   same_sign,           // both options of an antithetic pair have the same z
@@ -42,9 +43,17 @@ enum class Mistake {
 template <Mistake mistake, class Points>
 struct WrongPoints : Points {
   std::uint64_t half;
-  [[nodiscard]] KOKKOS_FUNCTION Point at(std::size_t r, std::uint64_t first, std::uint64_t j) const {
+  [[nodiscard]] KOKKOS_FUNCTION auto at(std::size_t r, std::uint64_t first, std::uint64_t j) const {
+    if constexpr (mistake == Mistake::zero_included && std::is_same_v<Points, SobolNormals<float>>) {
+      // One below: u of coordinate a is the right u of a - 1. Zero gives an infinite number, here a large one.
+      Point point = Points::points.at(r, first, j);
+      if (point.a >> 8 == 0) return 6.7F;
+      point.a -= std::uint32_t{1} << 8;
+      return normals_of<float>(point)[0];
+    }
     if (mistake == Mistake::ranks_share_points && first >= half) first -= half;
     if (mistake == Mistake::point_skipped) ++j;
+    if (mistake == Mistake::pairs_swapped) j = (first + j) % 2 == 0 ? j + 1 : j - 1;
     return Points::at(mistake == Mistake::no_shift ? 0 : r, first, j);
   }
 };
@@ -52,17 +61,11 @@ struct WrongPoints : Points {
 template <Mistake mistake, class T>
 struct WrongValue {
   Call<T> call;
-  [[nodiscard]] KOKKOS_FUNCTION std::int64_t operator()(Point point) const {
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t operator()(T z) const {
     Call<T> wrong = call;
     if (mistake == Mistake::wrong_drift) wrong.drift = -call.drift;
     if (mistake == Mistake::same_sign) wrong.variates = Variates::plain;
-    if (mistake == Mistake::zero_included) {
-      int const unused = sizeof(T) == 8 ? 0 : 8;
-      // One below: u of point a is the right u of point a - 1. Zero gives an infinite price, here a large one.
-      if (point.a >> unused == 0) return static_cast<std::int64_t>(100 * call.scale);
-      point.a -= std::uint32_t{1} << unused;
-    }
-    return wrong(point);
+    return wrong(z);
   }
 };
 
@@ -147,6 +150,10 @@ TEST(BrokenMonteCarlo, RanksSharePoints) {
   Broken<Mistake::ranks_share_points> const wrong;
   expect_caught<MonteCarlo>(wrong, default_size, {}, "first at [16]");
   expect_caught<MonteCarlo>(wrong, 100003, call(), "first at [16]");
+}
+// Exchanged within a replicate, two points have the same sum; at its ends they do not.
+TEST(BrokenMonteCarlo, PairsSwapped) {
+  expect_caught<MonteCarlo>(Broken<Mistake::pairs_swapped>{}, 100003, call(), "sums");
 }
 TEST(BrokenMonteCarlo, SameSign) {
   expect_caught<MonteCarlo>(Broken<Mistake::same_sign>{}, default_size, call("random", "antithetic"), "sums");
@@ -275,20 +282,37 @@ TEST(MonteCarlo, TheNoteHasTheBound) {
 }
 
 // Runs that begin and end within a counter, or hold no whole one.
-TEST(MonteCarlo, RunsOfRandomPointsAreThePoints) {
-  RandomPoints<collective::Philox4x32> const points{collective::RandomWords<collective::Philox4x32>(7, 0)};
-  for (std::uint64_t const first : {0, 1, 100}) {
-    for (std::uint64_t begin = 0; begin < 4; ++begin) {
-      for (std::uint64_t end = 0; end < 9; ++end) {
+bool operator==(Point left, Point right) { return left.a == right.a && left.b == right.b; }
+template <class Points>
+void expect_points_of_runs(Points const& points) {
+  for (std::uint64_t const first : {0, 1, 2, 3, 100}) {
+    for (std::uint64_t begin = 0; begin < 5; ++begin) {
+      for (std::uint64_t end = 0; end < 13; ++end) {
         std::uint64_t next = begin;
-        points.for_each(0, first, begin, end, [&](Point point) {
-          Point const expected = points.at(0, first, next++);
-          EXPECT_EQ(point.a, expected.a) << first << " " << begin << " " << end;
-          EXPECT_EQ(point.b, expected.b) << first << " " << begin << " " << end;
+        points.for_each(0, first, begin, end, [&](auto const& point) {
+          EXPECT_TRUE(point == points.at(0, first, next++)) << first << " " << begin << " " << end;
         });
         EXPECT_EQ(next, std::max(begin, end)) << first << " " << begin;
       }
     }
+  }
+}
+TEST(MonteCarlo, RunsOfRandomPointsAreThePoints) {
+  using Philox = collective::Philox4x32;
+  collective::RandomWords<Philox> const words(7, 0);
+  expect_points_of_runs(RandomPoints<Philox>{words});
+  expect_points_of_runs(RandomNormals<float, Philox>{words});
+  expect_points_of_runs(SobolNormals<float>{shifted_points<Philox>(7)});
+}
+// Elements of `random --distribution normal`.
+TEST(MonteCarlo, NormalsAreThoseOfTheStream) {
+  using Philox = collective::Philox4x32;
+  collective::RandomWords<Philox> const words(7, 0);
+  RandomNormals<float, Philox> const normals{words};
+  RandomNormals<double, Philox> const wide{words};
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    EXPECT_EQ(normals.at(0, i / 2, i - i / 2), collective::Normal<float>{}.at(words, i)) << i;
+    EXPECT_NEAR(wide.at(0, i, 0), normals.at(0, i, 0), 1e-5) << i;
   }
 }
 

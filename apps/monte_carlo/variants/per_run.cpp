@@ -1,6 +1,6 @@
 /// \file
-/// A run of 64 points per index, summed in a register. Two random points share a counter; the next Sobol point needs
-/// one direction number, because its Gray code differs in one bit.
+/// A run of 64 points per index, summed in a register. A counter has two random points, or four normal numbers; the
+/// next Sobol point needs one direction number, because its Gray code differs in one bit.
 
 #include <concepts>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tessera::monte_carlo {
 struct PerRun {
   static constexpr VariantInfo info{.name = "per_run",
                                     .level = Level::range,
-                                    .summary = "64 points per index: two per counter, one direction number per point",
+                                    .summary = "64 points per index: whole counters, one direction number per point",
                                     .lesson = true};
 
   template <ExecutionSpace Exec, std::floating_point T>
@@ -44,7 +44,7 @@ struct PerRun {
           "tessera::monte_carlo::per_run::sum", over(exec, tiles_of(count, run)),
           KOKKOS_LAMBDA(std::uint64_t index, std::int64_t& sum) {
             std::uint64_t const end = Kokkos::min((index + 1) * run, count);
-            points.for_each(r, first, index * run, end, [&](Point point) { sum += value(point); });
+            points.for_each(r, first, index * run, end, [&](auto const& point) { sum += value(point); });
           },
           Kokkos::View<std::int64_t, typename Exec::memory_space, Kokkos::MemoryUnmanaged>(to));
     }

@@ -177,13 +177,13 @@ template <class T>
 template <class T>
 [[nodiscard]] KOKKOS_FUNCTION T minus_two_log(BitsOf<T> bits) {
   if constexpr (std::is_same_v<T, float>) {
-    // 2^24 u = 2^e m with m in [2/3, 4/3), and a polynomial for -2 log m in 2 - 2 m: its relative error is 5.1e-8.
+    // 2^24 u = 2^e m with m in [4/3, 8/3), and a polynomial for -2 log(m / 2) in 2 - m: its relative error is 5.1e-8.
     // Exact for u = 1; a relative error of at most 2^-23 for all u. Without the library's tests for zero, denormal and
     // infinite arguments.
     float const of_u = static_cast<float>((bits >> 8) + 1);
     auto const word = Kokkos::bit_cast<std::int32_t>(of_u);
-    std::int32_t const exponent = (word - 0x3f2aaaab) & ~0x7fffff;  // e 2^23; subtracted are the bits of 2/3
-    float const x = 2 - 2 * Kokkos::bit_cast<float>(word - exponent);
+    std::int32_t const exponent = (word - 0x3faaaaab) & ~0x7fffff;  // e 2^23; subtracted are the bits of 4/3
+    float const x = 2 - Kokkos::bit_cast<float>(word - exponent);
     float p = 0.000550286262f;
     p = p * x + 0.00123168342f;
     p = p * x + 0.00218595727f;
@@ -192,7 +192,7 @@ template <class T>
     p = p * x + 0.0312648825f;
     p = p * x + 0.0833330601f;
     p = p * x + 0.249999404f;
-    return (static_cast<float>(exponent) * 0x1p-23f - 24) * -1.38629436f + (x * x * p + x);
+    return (static_cast<float>(exponent) * 0x1p-23f - 23) * -1.38629436f + (x * x * p + x);
   } else {
     return T(-2) * Kokkos::log(fraction<T>(bits, 1));
   }
