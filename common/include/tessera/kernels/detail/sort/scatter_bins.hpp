@@ -372,7 +372,10 @@ struct LookBackBinsKernel {
     std::size_t const begin = first + static_cast<std::size_t>(number) * tile_size;
     int const count = thread::count_before(begin, n, tile_size);
 
-    // 2. Rank the tile, and publish the counts as soon as they are known.
+    // 2. Rank the tile, and publish the counts as soon as they are known. Nothing is prefetched: tiles write to the same
+    // lines of the last-level cache one after the other, and what displaces these costs more than it saves. On one H100,
+    // 2^28 pairs of 4 + 4 bytes took 5 to 25% more time with a later tile prefetched, 5% with loads that are evicted
+    // first.
     tile.rank(team, arrays.from + begin, count, bin_of, [&](int bin, std::uint32_t of_bin) {
       look_back.publish(number, bin, number == 0 ? collective::TileState::inclusive : collective::TileState::partial,
                         of_bin);
