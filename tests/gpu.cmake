@@ -143,6 +143,9 @@ if(TESSERA_KOKKOS_ARCH MATCHES "HOPPER90")
   # Both halves of a cluster's barrier, and the election of a lane.
   tessera_add_machine_code_test(dot run_in_cluster.*ClusterSumKernel CGABAR_ARV CGABAR_WAIT ELECT)
   tessera_add_machine_code_test(histogram run_in_cluster.*ClusterHistogramKernel CGABAR_ARV CGABAR_WAIT)
+  # mbarrier: both arrivals and both waits of the source. A barrier of another kind gives the same results.
+  tessera_add_machine_code_test(stencil_chain ParallelFor.*SplitBarrier
+    SYNCS[.]ARRIVE SYNCS[.]ARRIVE SYNCS[.]PHASECHK SYNCS[.]PHASECHK)
 endif()
 # Fences of the device, not those of a team (CTA), which barriers may have: one before a team announces its result,
 # and one before the last team reads all results. A kernel that reads them by an atomic operation alone needs only the

@@ -19,10 +19,11 @@ Checks:
 - The table of planted mistakes has P9 and P10 of the later edition, and each program of tests/bugs. A program has at
   most 60 lines of code.
 - The table of Python scripts has P15 to P20, and each script p*.py of common/python/examples.
-- No input `puzzle_*` is left out.
+- No input `puzzle_*` is left out, and no mini-app.
 - The table `| variant | step | ...` of a mini-app's README has a row for each variant. --write makes that of a new one
   from its VariantInfo: the usual step of its level, and its summary. Both may be changed by hand.
-- The table of mini-apps in README.md has those of --list, with the puzzles of the tables, except the later edition's.
+- The table of mini-apps in README.md has those of --list, with the puzzles of the tables, except the later edition's
+  and what is beyond the book.
 - In a report, each variant of the command has a row that passed, except those in MAY_BE_SKIPPED; no row failed.
 
 Exit code: 0 all well, 1 one line per complaint, 2 a mistake in the call.
@@ -37,6 +38,7 @@ import shlex
 import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+BEYOND = "Beyond the book"  # a table of mini-apps without a puzzle
 BUGS = "Finding a bug"  # a table of programs that are no mini-apps
 PYTHON = "From Python"  # a table of scripts
 EXAMPLES = "common/python/examples"
@@ -215,7 +217,7 @@ def puzzle_inputs(root):
 def check(text, apps, root=ROOT):
     """(complaints, commands, puzzles of each mini-app) of the page."""
     complaints, commands, of_app, named = complaints_of_lessons(apps, root), [], {}, set()
-    taught, bugs, examples = set(), [], []
+    taught, bugs, examples, mapped = set(), [], [], set()
     for heading, rows in tables(text):
         if heading == FIGURES:
             continue
@@ -236,6 +238,7 @@ def check(text, apps, root=ROOT):
                 complaints.append(f"{place}: {link} is no link to the README of a mini-app of --list")
                 continue
             app = match["app"]
+            mapped.add(app)
             if not os.path.exists(os.path.join(root, "apps", app, "README.md")):
                 complaints.append(f"{place}: there is no apps/{app}/README.md")
             puzzle = "scans" if heading == "Scans" else re.split(r"[ ,]", what)[0]
@@ -244,7 +247,7 @@ def check(text, apps, root=ROOT):
                     complaints.append(f"{place}: {puzzle} is none of P27 to P35")
             elif puzzle not in PUZZLES and heading == "Puzzles":
                 complaints.append(f"{place}: {puzzle} is none of P1 to P24")
-            elif puzzle not in of_app.setdefault(app, []):
+            elif heading != BEYOND and puzzle not in of_app.setdefault(app, []):
                 of_app[app].append(puzzle)
             variants, inputs = names_in(variants), names_in(inputs)
             if apps[app]["lesson"] & set(variants):
@@ -268,6 +271,7 @@ def check(text, apps, root=ROOT):
     if examples or os.path.exists(os.path.join(root, EXAMPLES)):
         complaints += complaints_of_examples(examples, root)
     complaints += [f"inputs/{name} is no row's" for name in puzzle_inputs(root) if name not in named]
+    complaints += [f"{app} has no row" for app in apps if app not in mapped]
     there = {puzzle for puzzles in of_app.values() for puzzle in puzzles}
     complaints += [f"{puzzle} has no row" for puzzle in [*PUZZLES, "scans"] if puzzle not in there]
     complaints += [f"{puzzle} has no lesson" for puzzle in PUZZLES if puzzle in there and puzzle not in taught]

@@ -20,6 +20,7 @@ app      zip    out[i] = a[i] + b[i]
 variant  tiled  range  same bits  tiles [lesson]
 sweep    zip_p21  three sizes
 app      other  nothing
+variant  plain  range  same bits  the baseline
 space    serial
 """
 
@@ -35,7 +36,9 @@ LINES = (
     + [row(f"P{number} Name", "map", "range", "one") for number in range(1, 24)]
     + [row("P24, more", "zip", "tiled", "two"), row("P24, sweep", "zip", "tiled", "two", SWEEP), "", "Text.", ""]
     + ["## Scans", "", "| scan | mini-app | variants | inputs | command |", "|---|---|---|---|---|"]
-    + [row("all", "map", "scratch", "one"), ""]
+    + [row("all", "map", "scratch", "one"), "", "## Beyond the book", ""]
+    + ["| what | mini-app | variants | inputs | command |", "|---|---|---|---|---|"]
+    + [row("P24, no puzzle", "other", "plain", "three"), ""]
     + ["## More", ""]
 )
 PAGE = "\n".join(LINES) + "\n"
@@ -48,7 +51,8 @@ class Map(unittest.TestCase):
         self.root = folder.name
         for app, name in (("map", "range"), ("zip", "tiled")):
             self.write_lesson(app, name, "// A comment.\n#include <x>\n\n  Kokkos::parallel_for(1);\n")
-        for path in ("apps/map/README.md", "apps/zip/README.md", "inputs/map/one.h5", "inputs/zip/two.h5"):
+        for path in ("apps/map/README.md", "apps/zip/README.md", "inputs/map/one.h5", "inputs/zip/two.h5",
+                     "apps/other/README.md", "inputs/other/three.h5"):  # fmt: skip
             os.makedirs(os.path.dirname(os.path.join(self.root, path)), exist_ok=True)
             with open(os.path.join(self.root, path), "w", encoding="utf-8"):
                 pass
@@ -83,7 +87,7 @@ class Map(unittest.TestCase):
 
     def test_a_right_page(self):
         self.assertEqual(self.complaints(), [])
-        self.assertEqual(len(puzzle_map.check(PAGE, puzzle_map.listed(LIST), self.root)[1]), 26)
+        self.assertEqual(len(puzzle_map.check(PAGE, puzzle_map.listed(LIST), self.root)[1]), 27)
 
     def test_a_table_of_figures_is_no_map(self):
         figures = (
@@ -197,6 +201,12 @@ class Map(unittest.TestCase):
             (complaint,) = puzzle_map.complaints_of_reports([command], self.root)
             self.assertIn("no report", complaint, text)
 
+    def test_beyond_the_book(self):
+        text = row("P24, no puzzle", "other", "plain", "three")
+        self.expect("other has no row", text + "\n", "")
+        self.expect("other has no variant plane", text, row("any", "other", "plane", "three"))
+        self.expect("no inputs/other/four.h5", text, row("any", "other", "plain", "four"))
+
     def test_the_later_edition(self):
         later = "## Later edition\n\n| puzzle | mini-app | variants | inputs | command |\n|---|---|---|---|---|\n"
         right = later + row("P27 Sum", "zip", "tiled", "two") + "\n\n## More"
@@ -257,9 +267,9 @@ class Map(unittest.TestCase):
         with open(recipe, encoding="utf-8") as file:
             self.assertEqual(file.read(), 'class A:\n    mini_apps = (\n        "map",\n        "other",\n'
                                           '        "zip",\n    )\n    b = (\n    )\n')  # fmt: skip
-        self.assertEqual(self.run_script(*arguments, list_file), (0, "26 rows, 3 mini-apps, 0 complaints\n", ""))
+        self.assertEqual(self.run_script(*arguments, list_file), (0, "27 rows, 3 mini-apps, 0 complaints\n", ""))
         with open(commands, encoding="utf-8") as file:
-            self.assertEqual(file.read().splitlines()[-2], SWEEP)
+            self.assertEqual(file.read().splitlines()[-3], SWEEP)
         with open(list_file, "a", encoding="utf-8") as file:
             file.write("app      new  made today\n")
         code, out, _ = self.run_script(*arguments, list_file)

@@ -19,10 +19,12 @@ function(run ranks)
 endfunction()
 
 # Blocks, rows, a grid of ranks, fields that all ranks have; the first elements alone; fewer elements than ranks; none.
+# A tolerance verifies `normal` and `call`, but their bits are the same on any number of ranks, too.
 foreach(case "prefix_sum --size 100003" "prefix_sum --size 5" "prefix_sum --size 0"
     "partition --size 1001 --variant distributed_compact" "partition --size 3 --variant distributed_compact"
     "partition --size 1001 --pivot -1e9 --variant distributed_compact" "transpose --size 70000 --rows 7"
-    "matmul --size 70001" "histogram --size 1001" "embedding --size 3000 --width 7 --vocabulary 50 --table rows"
+    "matmul --size 70001" "histogram --size 1001" "random --size 100003 --distribution normal"
+    "monte_carlo --size 100003 --quantity call" "embedding --size 3000 --width 7 --vocabulary 50 --table rows"
     "embedding --size 30 --width 7 --vocabulary 3 --table rows")
   separate_arguments(words UNIX_COMMAND "${case}")
   foreach(ranks 1 3 7)
