@@ -104,8 +104,8 @@ class PointOracle {
     }
     // Of two points with one pair of coordinates, the second has the sine.
     bool const shared = of_.quantity == Quantity::call;
-    std::uint64_t const pair = shared ? (first + j) / 2 : first + j;
-    return value_at({words_.bits32(2 * pair, 0), words_.bits32(2 * pair + 1, 0)}, shared && (first + j) % 2 == 1);
+    auto const [a, b] = words_.pair32(2 * (shared ? (first + j) / 2 : first + j), 0);
+    return value_at({a, b}, shared && (first + j) % 2 == 1);
   }
 
  private:

@@ -9,9 +9,10 @@ namespace tessera {
 namespace {
 
 constexpr double short_launch = 20e-6;
-// A launch of at least this length needs no warm-up: the first one is a sample. Below it, ten samples take less than
-// the default of max_time.
-constexpr double long_launch = 0.1;
+// A launch of at least this length needs no further warm-up: the first one is a sample.
+constexpr double long_launch = 0.01;
+// A first launch of at least this length is a sample: loading its kernels is a small part of it.
+constexpr double slow_launch = 0.1;
 constexpr double sample_length = 200e-6;
 // An empty launch (n = 0) takes about ten nanoseconds: this limits their number.
 constexpr double largest_batch = 10000;
@@ -78,7 +79,7 @@ Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()
     communication += timer.of_launch().seconds;
   };
   // At least one launch remains, because the caller checks the results of a launch made here.
-  if (known >= long_launch && options.samples > 1 && !options.cold && ranks.count() == 1) {
+  if (known >= slow_launch && options.samples > 1 && !options.cold && ranks.count() == 1) {
     result.seconds.push_back(known);
     total = own = known;
   } else if (options.cold) {
@@ -89,6 +90,7 @@ Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()
     for (result.warmups = 1; result.warmups < 1 + options.warmup; ++result.warmups) run.enqueue();
     result.batch = calibrate(timer, one, result);
   }
+  if (!result.seconds.empty()) result.interrupted = interrupted && interrupted();
 
   auto const enough = [&] {
     bool const as_asked = result.seconds.size() >= options.samples;
@@ -113,7 +115,8 @@ Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()
       if (!is_noisy(result.seconds)) break;
       judged_at = result.seconds.size() + 1 + result.seconds.size() / 10;  // is_noisy() sorts all samples
     }
-    if (ranks.max(measured + now() - begin) >= options.max_time) break;
+    bool const is_over = ranks.max(measured + now() - begin) >= options.max_time;
+    if (is_over && result.seconds.size() > fewest_timed_samples) break;
     take();
   }
   auto const count = static_cast<double>(std::max<std::size_t>(1, result.seconds.size()));
@@ -133,6 +136,7 @@ double quantile(std::vector<double> const& sorted, double q) {
 
 Statistics statistics(std::vector<double> values) {
   std::ranges::sort(values);
+  if (values.size() == 2) return {values[0], values[0], quantile(values, 0.5), values[1], values[1]};
   return {quantile(values, 0), quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75),
           quantile(values, 1)};
 }

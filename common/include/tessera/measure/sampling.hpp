@@ -25,8 +25,8 @@ struct SamplingOptions {
   EnergyMeter* energy = nullptr;
 };
 
-/// The least number of samples if more were requested, however long a launch takes: fewer samples have no median.
-inline constexpr std::size_t fewest_timed_samples = 3;
+/// The least number of samples if more were requested, however long a launch takes. A noisy pair gets a third one.
+inline constexpr std::size_t fewest_timed_samples = 2;
 
 /// A row is noisy if the third quartile of its samples exceeds the first quartile by this factor. Its median is then
 /// not reliable.
@@ -64,10 +64,10 @@ using Clock = std::function<double()>;
 /// fence is less than 5%. With `cold` the caches are evicted before each sample and `batch` is 1, because a second
 /// launch would not be cold.
 ///
-/// A row whose launch takes 0.1 s or more is slow: it is not warmed up. Every row stops at `max_time`, because more
-/// samples would not change its figures. A noisy row gets more samples, until it is no longer noisy, has
+/// A launch of 0.01 s or more is not warmed up, because earlier launches were checked. Every row stops at `max_time`,
+/// because more samples would not change its figures. A noisy row gets more samples, until it is no longer noisy, has
 /// most_samples_of_noise times as many, or has taken `max_time` on the clock. `known` is the time in seconds of an
-/// earlier launch, or 0: if that launch was slow, it counts as the first sample.
+/// earlier launch, or 0: from 0.1 s it counts as the first sample.
 ///
 /// Must be called by all ranks. A sample begins at a barrier and lasts as long as on the slowest rank, so that all
 /// ranks make the same decisions.
@@ -89,7 +89,7 @@ struct Statistics {
 /// NumPy's default and R's type 7.
 [[nodiscard]] double quantile(std::vector<double> const& sorted, double q);
 
-/// Statistics of at least one value.
+/// Statistics of at least one value. Two values are their own quartiles.
 [[nodiscard]] Statistics statistics(std::vector<double> values);
 
 /// True if the samples' quartiles are further apart than noisy_ratio; false of no samples.

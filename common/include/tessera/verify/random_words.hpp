@@ -22,6 +22,15 @@ class RandomWords {
   [[nodiscard]] std::uint32_t bits32(std::uint64_t i, std::uint32_t number) const {
     return philox_ ? word32(i, number) : static_cast<std::uint32_t>(word64(i, number));
   }
+  /// Returns the numbers of elements i, which is even, and i + 1: one block has both.
+  [[nodiscard]] std::array<std::uint32_t, 2> pair32(std::uint64_t i, std::uint32_t number) const {
+    if (philox_) {
+      Words32 const block = block32(i, number);
+      return {block[i % 4], block[i % 4 + 1]};
+    }
+    Words64 const block = block64(i, number);
+    return {static_cast<std::uint32_t>(block[i % 4]), static_cast<std::uint32_t>(block[i % 4 + 1])};
+  }
   [[nodiscard]] std::uint64_t bits64(std::uint64_t i, std::uint32_t number) const {
     if (!philox_) return word64(i, number);
     return word32(i, 2 * number) + (std::uint64_t{word32(i, 2 * number + 1)} << 32);
@@ -77,14 +86,17 @@ class RandomWords {
     }
   }
 
-  [[nodiscard]] std::uint32_t word32(std::uint64_t i, std::uint32_t word) const {
+  // The words of element i and its three neighbours in one block.
+  [[nodiscard]] Words32 block32(std::uint64_t i, std::uint32_t word) const {
     std::uint64_t const counter = i / 4;
     return philox({static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), stream_, word},
-                  seed_)[i % 4];
+                  seed_);
   }
-  [[nodiscard]] std::uint64_t word64(std::uint64_t i, std::uint32_t word) const {
-    return threefry({i / 4, stream_, word, 0}, {seed_, 0, 0, 0})[i % 4];
+  [[nodiscard]] Words64 block64(std::uint64_t i, std::uint32_t word) const {
+    return threefry({i / 4, stream_, word, 0}, {seed_, 0, 0, 0});
   }
+  [[nodiscard]] std::uint32_t word32(std::uint64_t i, std::uint32_t word) const { return block32(i, word)[i % 4]; }
+  [[nodiscard]] std::uint64_t word64(std::uint64_t i, std::uint32_t word) const { return block64(i, word)[i % 4]; }
 
   bool philox_;
   std::uint64_t seed_;
