@@ -184,6 +184,11 @@ struct AsOnGpu : kernels::WarpBinTuning<Exec, T, Value> {
                                       : sizeof(T) > 4 ? 1
                                                       : 3;  // in 32 KB
   static constexpr std::size_t launch_tiles = 5;
+  static constexpr bool has_long = kernels::value_bytes<Value> > 0;
+  static constexpr int long_threads = kernels::WarpBinTuning<Exec, T, Value>::threads;
+  static constexpr int long_rows = 5;
+  static constexpr std::size_t long_tiles = 2;
+  using LongBounds = Kokkos::LaunchBounds<>;
 };
 
 template <class Exec, class Key, class Value, class Tuning>
@@ -503,7 +508,9 @@ template <class Key, class Value>
 struct LargeTiles : kernels::WarpBinTuning<AdversarialSpace, Key, Value> {
   static_assert(kernels::has_large_scratch<AdversarialSpace>);
   static constexpr int threads = 12;
+  static constexpr int long_threads = 24;
   using Bounds = Kokkos::LaunchBounds<>;
+  using LongBounds = Kokkos::LaunchBounds<>;
   using CountBounds = Kokkos::LaunchBounds<>;
 };
 
@@ -666,6 +673,9 @@ void expect_large_tiles_sorted() {
   Sort(13000, Keys::random).look_back();
   Sort(13000, Keys::few).look_back();
   Sort(13000, Keys::random).chunks();
+  if constexpr (kernels::value_bytes<Value> > 0) {
+    WorstSortOrders<Key, Value, kernels::LongTiles<LargeTiles<Key, Value>>>(30000, Keys::random).look_back();
+  }
 }
 TEST(SortKernels, LargeTilesInOneScratchInAnyOrder) {
   expect_large_tiles_sorted<std::uint32_t, kernels::NoValue>();

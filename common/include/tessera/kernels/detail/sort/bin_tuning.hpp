@@ -34,15 +34,15 @@ inline constexpr bool has_large_scratch<Kokkos::Cuda> = true;
 
 /// Bytes of items, or of values, that a lane of a GPU holds without a spill, and that scratch holds.
 template <class T, class Value, bool large>
-inline constexpr int bytes_per_lane = large && sizeof(T) == 8 && value_bytes<Value> == 4    ? 152
+inline constexpr int bytes_per_lane = large && sizeof(T) == 8                               ? 152
                                       : large                                               ? 136
                                       : value_bytes<Value> == 0                             ? 96
                                       : std::is_same_v<T, double> && value_bytes<Value> > 4 ? 64
                                                                                             : 88;
 
 /// For GPUs. T: the items; Value: what moves with each, or NoValue. Tiles are as large as registers and scratch allow:
-/// on one H100, 12 instead of 11 items of 8 bytes per lane took 3% less time per pass, and 17 another 7%; 19 instead of
-/// 17 with values of 32 bits took 3% less, and 28 instead of 26 items of 4 bytes 2%.
+/// on one H100, 12 instead of 11 items of 8 bytes per lane took 3% less time per pass, 17 another 7%, 19 another 2%; 26
+/// instead of 23 pairs of 4 + 4 bytes took 2% less, and 28 instead of 26 items of 4 bytes 2%.
 template <ExecutionSpace Exec, class T, class Value>
 struct WarpBinTuning {
   static constexpr int lanes = 32;
@@ -58,11 +58,21 @@ struct WarpBinTuning {
   static constexpr int widest = std::max(static_cast<int>(sizeof(T)), value_bytes<Value>);
   /// Items per lane. The places of the items are in registers, too (nvcc 13.0).
   static constexpr bool large = has_large_scratch<Exec>;
-  static constexpr int most_rows = value_bytes<Value> == 0 ? (large ? 28 : 23) : (large ? 23 : 17);
+  static constexpr int most_rows = value_bytes<Value> == 0 ? (large ? 28 : 23) : (large ? 26 : 17);
   static constexpr int rows = std::clamp(bytes_per_lane<T, Value, large> / widest, 1, most_rows);
   static constexpr int small_rows = std::min(8, rows);  ///< of a team that sorts the whole array
   /// Two teams of 384 lanes share a multiprocessor, with 80 registers per lane.
   using Bounds = TeamBounds<Exec, 384, 2>;
+  /// For long arrays with values: one team of twice the threads per multiprocessor, and tiles twice as long. A tile's
+  /// items of a bin seldom end with a line of the cache, and another tile writes the rest of it: longer tiles share
+  /// fewer lines. On one H100, 2^28 pairs of 8 + 4 bytes took 10% less time, of 8 + 8 bytes 11%, of 4 + 4 bytes 2%;
+  /// keys alone 7 to 16% more.
+  static constexpr bool has_long = is_gpu<Exec> && has_large_scratch<Exec> && value_bytes<Value> > 0;
+  static constexpr int long_threads = has_long ? 2 * threads : threads;
+  static constexpr int long_rows = rows;
+  using LongBounds = TeamBounds<Exec, 768, 1>;
+  /// The least number of such tiles: fewer leave multiprocessors idle at the end (2^24 pairs of 4 + 4 bytes: 8%).
+  static constexpr std::size_t long_tiles = 1024;
   static constexpr int count_threads = 16;                                      ///< warps per team that counts
   static constexpr int count_rows = sizeof(T) > 8 ? 1 : sizeof(T) > 4 ? 4 : 8;  ///< items per lane in flight there
   /// Counters per bin there: neighbouring lanes have different ones, in different banks of the scratch. 32 KB.
@@ -77,8 +87,8 @@ struct WarpBinTuning {
   /// True: kernels are written for warps, tiles are held in registers. False: plain loops over memory, for one thread.
   static constexpr bool warps = true;
   /// Whether the lanes of a warp wait for each other between rows that they write. On one H100, items of 8 bytes then
-  /// took 2% less time, pairs of 4 + 4 bytes about as much (0.3 to 0.8% less), and other items as much or more.
-  static constexpr bool writes_in_step = value_bytes<Value> == 0 ? sizeof(T) == 8 : widest == 4;
+  /// took 2% less time, pairs 2 to 7% less, items of 4 bytes as much or more.
+  static constexpr bool writes_in_step = value_bytes<Value> > 0 || sizeof(T) == 8;
 };
 
 /// For hosts: one thread reads its tile twice, the second time from the cache, and writes each item to its place.
@@ -90,6 +100,14 @@ struct HostBinTuning : WarpBinTuning<Exec, T, Value> {
   static constexpr int count_copies = 1;
   static constexpr int look_back_words = 1;
   static constexpr bool warps = false;
+};
+
+/// The tuning of long arrays.
+template <class Tuning>
+struct LongTiles : Tuning {
+  static constexpr int threads = Tuning::long_threads;
+  static constexpr int rows = Tuning::long_rows;
+  using Bounds = typename Tuning::LongBounds;
 };
 
 /// The tuning for the space.

@@ -56,6 +56,10 @@ class BinTile {
   static constexpr int threads = Tuning::threads;
   static constexpr int stride = threads * width;  ///< lanes of the team
   static constexpr int items = stride * rows;     ///< of a whole tile
+  /// Of a place in the tile. Above it store() keeps a bin.
+  static constexpr int place_bits = 24;
+  static constexpr std::uint32_t place_mask = (std::uint32_t{1} << place_bits) - 1;
+  static_assert(items <= (1 << place_bits));
 
   /// Returns the bytes of a team's scratch.
   [[nodiscard]] static std::size_t scratch_bytes() {
@@ -155,8 +159,6 @@ class BinTile {
                              [[maybe_unused]] Value const* late_values) {
     Offset const* const offset_of = offsets<Offset>();
     auto const place = [](Offset offset, int i) { return static_cast<Offset>(offset + static_cast<Offset>(i)); };
-    // Four bins per register: values that follow need them after the items have left scratch.
-    auto bins = Lanes{}.template fill<team::LaneItems<std::uint32_t, (rows + 3) / 4>>({});
     T const* const ordered = reinterpret_cast<T const*>(exchange_);
     Value const* const values = values_in_scratch();
     for_each_ordered(
@@ -168,10 +170,11 @@ class BinTile {
           if constexpr (values_apart) {
             values_to[at] = values[i];
           } else if constexpr (has_values) {
-            of_lane.at[row / 4] |= bin << (8 * (row % 4));
+            // Values that follow need the bin after the items have left scratch. Here it takes no register.
+            of_lane.at[row] |= bin << place_bits;
           }
         },
-        bins);
+        places_);
     if constexpr (has_values && !values_apart) {
       if constexpr (values_late) load_values(late_values);
       team.team_barrier();
@@ -179,10 +182,9 @@ class BinTile {
       team.team_barrier();
       for_each_ordered(
           [&](int row, int i, auto const& of_lane) {
-            std::uint32_t const bin = (of_lane.at[row / 4] >> (8 * (row % 4))) & 0xffU;
-            values_to[place(offset_of[bin], i)] = values[i];
+            values_to[place(offset_of[of_lane.at[row] >> place_bits], i)] = values[i];
           },
-          bins);
+          places_);
     }
   }
 
@@ -259,7 +261,7 @@ class BinTile {
     Lanes{}.each(
         [&](int, auto const& own, auto const& places) {
           TESSERA_UNROLL
-          for (int row = 0; row < rows; ++row) to[places.at[row]] = own.at[row];
+          for (int row = 0; row < rows; ++row) to[places.at[row] & place_mask] = own.at[row];
         },
         items, places_);
   }
@@ -372,10 +374,10 @@ struct LookBackBinsKernel {
     std::size_t const begin = first + static_cast<std::size_t>(number) * tile_size;
     int const count = thread::count_before(begin, n, tile_size);
 
-    // 2. Rank the tile, and publish the counts as soon as they are known. Nothing is prefetched: tiles write to the same
-    // lines of the last-level cache one after the other, and what displaces these costs more than it saves. On one H100,
-    // 2^28 pairs of 4 + 4 bytes took 5 to 25% more time with a later tile prefetched, 5% with loads that are evicted
-    // first.
+    // 2. Rank the tile, and publish the counts as soon as they are known. Nothing is prefetched: tiles write to the
+    // same lines of the last-level cache one after the other, and what displaces these costs more than it saves. On one
+    // H100, 2^28 pairs of 4 + 4 bytes took 5 to 25% more time with a later tile prefetched, 5% with loads that are
+    // evicted first.
     tile.rank(team, arrays.from + begin, count, bin_of, [&](int bin, std::uint32_t of_bin) {
       look_back.publish(number, bin, number == 0 ? collective::TileState::inclusive : collective::TileState::partial,
                         of_bin);
