@@ -115,7 +115,16 @@ struct SegmentedSumKernels {
     OpenSum of_threads[most_lanes / width];
     int ended[most_lanes / width];
   };
-  using ExchangeView = ScratchView<Exchange*, Exec>;
+  static_assert(alignof(Exchange) <= 16);
+  struct alignas(16) Sixteen {
+    char bytes[16];
+  };
+  /// In sixteens of bytes: for a View of one Exchange, Kokkos asks for as many bytes once more, to align it.
+  using ExchangeView = ScratchView<Sixteen*, Exec>;
+  static constexpr std::size_t exchange_size = (sizeof(Exchange) + 15) / 16;
+  [[nodiscard]] static std::size_t scratch_bytes() {
+    return Tuning::tiles ? ExchangeView::shmem_size(exchange_size) : 0;
+  }
   /// A segment's elements [begin, end), counted from the first of the chunk.
   struct Segment {
     int begin;
@@ -232,8 +241,8 @@ struct SegmentedSumKernels {
     Lanes const lanes;
     int const all_lanes = team.team_size() * width;
     int const own_lane = team.team_rank() * width;
-    ExchangeView const scratch(team.team_scratch(0), 1);
-    Exchange& shared = scratch(0);
+    ExchangeView const scratch(team.team_scratch(0), exchange_size);
+    Exchange& shared = *reinterpret_cast<Exchange*>(scratch.data());
     for (int side = team.team_rank(); side < 2; side += team.team_size()) {
       Cut const found = cut(lanes, side == 0 ? chunks.begin(team.league_rank()) : chunks.end(team.league_rank()));
       lanes.each([&](int lane) {
@@ -506,7 +515,7 @@ class SegmentedSum {
       throw Skip("a team of " + std::to_string(threads_) + " threads (it has at most " +
                  std::to_string(Kernels::most_lanes / Kernels::width) + " here)");
     }
-    if (Tuning::tiles) require_scratch<Exec>(Kernels::ExchangeView::shmem_size(1));
+    require_scratch<Exec>(Kernels::scratch_bytes());
   }
 
   /// Enqueues. `in` [n], `offsets` [rows + 1] and `out` [rows] must be contiguous; `out` must not overlap the others.
@@ -523,8 +532,7 @@ class SegmentedSum {
                           chunks_};
     if (rows_ == 0) return;
     int const teams = Tuning::tiles ? chunks_.count : (chunks_.count + threads_ - 1) / threads_;
-    launch<typename Kernels::ChunkTag>("::sum", exec, teams, Tuning::tiles ? Kernels::ExchangeView::shmem_size(1) : 0,
-                                       kernels);
+    launch<typename Kernels::ChunkTag>("::sum", exec, teams, Kernels::scratch_bytes(), kernels);
     if (chunks_.count == 1) return;
     launch<typename Kernels::JoinTag>("::join", exec, chunks_.count - 1, ScratchView<Sum*, Exec>::shmem_size(threads_),
                                       kernels);
