@@ -102,7 +102,7 @@ class PointOracle {
       Coordinates const x = sobol_.point(j);
       return value_at({x.a ^ shifts_.bits32(2 * r, 0), x.b ^ shifts_.bits32(2 * r + 1, 0)});
     }
-    // Of two points with one pair of coordinates, the second has the sine.
+    // Two points share a pair of coordinates: the first takes the cosine, the second the sine.
     bool const shared = of_.quantity == Quantity::call;
     auto const [a, b] = words_.pair32(2 * (shared ? (first + j) / 2 : first + j), 0);
     return value_at({a, b}, shared && (first + j) % 2 == 1);

@@ -22,8 +22,8 @@ Checks:
 - No input `puzzle_*` is left out, and no mini-app.
 - The table `| variant | step | ...` of a mini-app's README has a row for each variant. --write makes that of a new one
   from its VariantInfo: the usual step of its level, and its summary. Both may be changed by hand.
-- The table of mini-apps in README.md has those of --list, with the puzzles of the tables, except the later edition's
-  and what is beyond the book.
+- The table of mini-apps in README.md has those of --list, with their puzzles. Puzzles of the later edition, and rows
+  beyond the book, are not named there.
 - In a report, each variant of the command has a row that passed, except those in MAY_BE_SKIPPED; no row failed.
 
 Exit code: 0 all well, 1 one line per complaint, 2 a mistake in the call.

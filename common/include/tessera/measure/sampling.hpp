@@ -64,10 +64,10 @@ using Clock = std::function<double()>;
 /// fence is less than 5%. With `cold` the caches are evicted before each sample and `batch` is 1, because a second
 /// launch would not be cold.
 ///
-/// A launch of 0.01 s or more is not warmed up, because earlier launches were checked. Every row stops at `max_time`,
-/// because more samples would not change its figures. A noisy row gets more samples, until it is no longer noisy, has
-/// most_samples_of_noise times as many, or has taken `max_time` on the clock. `known` is the time in seconds of an
-/// earlier launch, or 0: from 0.1 s it counts as the first sample.
+/// A launch of 0.01 s or more is not warmed up, because earlier launches were checked. Every row stops at `max_time`:
+/// more samples would not change its figures. A noisy row is sampled further. It stops when it is no longer noisy, has
+/// most_samples_of_noise times as many samples, or has taken `max_time` on the clock. `known` is the time in seconds of
+/// an earlier launch, or 0: from 0.1 s it counts as the first sample.
 ///
 /// Must be called by all ranks. A sample begins at a barrier and lasts as long as on the slowest rank, so that all
 /// ranks make the same decisions.

@@ -56,7 +56,7 @@ class BinTile {
   static constexpr int threads = Tuning::threads;
   static constexpr int stride = threads * width;  ///< lanes of the team
   static constexpr int items = stride * rows;     ///< of a whole tile
-  /// Of a place in the tile. Above it store() keeps a bin.
+  /// The low bits of a register that holds a place in the tile. store() keeps a bin in the high ones.
   static constexpr int place_bits = 24;
   static constexpr std::uint32_t place_mask = (std::uint32_t{1} << place_bits) - 1;
   static_assert(items <= (1 << place_bits));
