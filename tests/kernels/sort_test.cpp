@@ -177,7 +177,6 @@ struct ManyTiles : kernels::BinTuning<Exec, T, Value> {
 template <class Exec, class T, class Value>
 struct AsOnGpu : kernels::WarpBinTuning<Exec, T, Value> {
   using Bounds = Kokkos::LaunchBounds<>;
-  using CountBounds = Kokkos::LaunchBounds<>;
   static constexpr int rows = 3;
   static constexpr int small_rows = 2;
   static constexpr int count_copies = is_gpu<Exec>    ? kernels::WarpBinTuning<Exec, T, Value>::count_copies
@@ -189,6 +188,9 @@ struct AsOnGpu : kernels::WarpBinTuning<Exec, T, Value> {
   static constexpr int long_rows = 5;
   static constexpr std::size_t long_tiles = 2;
   using LongBounds = Kokkos::LaunchBounds<>;
+  static constexpr bool joins = sizeof(T) == 4 && kernels::value_bytes<Value> == 4;
+  template <class Item>
+  using OfJoined = AsOnGpu<Exec, Item, kernels::NoValue>;
 };
 
 template <class Exec, class Key, class Value, class Tuning>
@@ -348,6 +350,8 @@ TEST(Sort, SomeBits) {
           SortOrder const order{.descending = descending, .begin_bit = begin, .end_bit = end};
           using Tuning = ManyTiles<Exec, std::uint32_t, std::uint32_t>;
           expect_both_sorted<Exec, std::uint32_t, std::uint32_t, Tuning>(keys, order);
+          using Joined = AsOnGpu<Exec, std::uint32_t, std::uint32_t>;
+          expect_sorted<Exec, std::uint32_t, std::uint32_t, Onesweep, Joined>(keys, order, "joined");
         }
         auto const wide = make_keys<std::int64_t>(Keys::random, n);
         for (auto const& [begin, end] : {std::array{0, 64}, {63, 64}, {30, 41}, {1, 64}}) {

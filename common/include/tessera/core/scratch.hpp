@@ -24,6 +24,16 @@ template <class DataType, class Exec>
 using ScratchView =
     Kokkos::View<DataType, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
+/// A unit of scratch that holds any struct. For a View of one large struct, Kokkos asks for as many bytes once more, to
+/// align it.
+struct alignas(16) Sixteen {
+  char bytes[16];
+};
+/// Returns the number of units that hold `bytes` bytes.
+[[nodiscard]] constexpr std::size_t sixteens(std::size_t bytes) {
+  return (bytes + sizeof(Sixteen) - 1) / sizeof(Sixteen);
+}
+
 /// Returns the policy with `bytes` bytes of scratch per team. `bytes` is the sum of shmem_size() of the Views that the
 /// kernel makes.
 /// \param level 0: small and fast; 1: large, and ordinary memory on a GPU

@@ -116,12 +116,8 @@ struct SegmentedSumKernels {
     int ended[most_lanes / width];
   };
   static_assert(alignof(Exchange) <= 16);
-  struct alignas(16) Sixteen {
-    char bytes[16];
-  };
-  /// In sixteens of bytes: for a View of one Exchange, Kokkos asks for as many bytes once more, to align it.
   using ExchangeView = ScratchView<Sixteen*, Exec>;
-  static constexpr std::size_t exchange_size = (sizeof(Exchange) + 15) / 16;
+  static constexpr std::size_t exchange_size = sixteens(sizeof(Exchange));
   [[nodiscard]] static std::size_t scratch_bytes() {
     return Tuning::tiles ? ExchangeView::shmem_size(exchange_size) : 0;
   }

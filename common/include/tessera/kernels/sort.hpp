@@ -45,6 +45,7 @@
 #include <tessera/kernels/detail/launch/views.hpp>
 #include <tessera/kernels/detail/sort/bin_tuning.hpp>
 #include <tessera/kernels/detail/sort/count_bins.hpp>
+#include <tessera/kernels/detail/sort/joined_bins.hpp>
 #include <tessera/kernels/detail/sort/look_back_bins.hpp>
 #include <tessera/kernels/detail/sort/scatter_bins.hpp>
 #include <tessera/kernels/scan.hpp>
@@ -137,8 +138,8 @@ struct SmallSortKernel {
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     if constexpr (Tuning::warps) {
       Tile tile(team);
-      tile.load(arrays.from, n);
-      tile.load_values(arrays.values_from);
+      tile.load(arrays, 0, n);
+      tile.load_values(arrays, 0);
       for (int digit = 0; digit < digits.count(); ++digit) {
         tile.rank_items(team, digits.bin_of(digit), [](int, std::uint32_t) {});
         tile.exchange(team);
@@ -224,7 +225,8 @@ class ChunkedPasses {
 /// One launch that counts all digits, and passes with look-back.
 template <ExecutionSpace Exec, class Key, class Value, class Tuning>
 class OnesweepPasses {
-  using Passes = LookBackBins<Exec, Key, Value, collective::KeyOrder<Key>, KeyCodes<Key>, Tuning>;
+  using Passes = std::conditional_t<Tuning::joins, JoinedBins<Exec, Key, Value, KeyCodes<Key>, Tuning>,
+                                    LookBackBins<Exec, Key, Value, collective::KeyOrder<Key>, KeyCodes<Key>, Tuning>>;
 
  public:
   static constexpr char const* label = "tessera::onesweep_sort";
@@ -268,8 +270,7 @@ class DigitSort {
         digits_(order),
         is_small_(n <= static_cast<std::size_t>(Small::most())),
         small_(exec, Tuning::threads, Small::scratch_bytes()),
-        keys_copy_(unset(label + "::keys"), needs_copy() ? n : 0),
-        values_copy_(unset(label + "::values"), needs_copy() && has_values ? n : 0),
+        copy_(unset(label + "::copy"), needs_copy() ? values_begin() + n * value_bytes<Value> : 0),
         passes_(exec, is_small_ ? 0 : n, digits_, label) {}
 
   /// Enqueues. `keys`, `sorted` [n]: contiguous, apart. Throws std::invalid_argument if they are not.
@@ -304,12 +305,16 @@ class DigitSort {
 
  private:
   [[nodiscard]] bool needs_copy() const { return digits_.count() > 1 && !(is_small_ && Tuning::warps); }
+  [[nodiscard]] std::size_t values_begin() const { return tiles_of(n_ * sizeof(Key), 16) * 16; }
+  [[nodiscard]] Key* keys_copy() const { return reinterpret_cast<Key*>(copy_.data()); }
+  [[nodiscard]] Value* values_copy() const {
+    return needs_copy() ? reinterpret_cast<Value*>(copy_.data() + values_begin()) : nullptr;
+  }
 
   void enqueue(Exec const& exec, Arrays const& arrays) {
     if (n_ == 0) return;
     if (is_small_) {
-      small_(label_ + "::one_team", exec, 1,
-             Small{arrays, keys_copy_.data(), values_copy_.data(), static_cast<int>(n_), digits_});
+      small_(label_ + "::one_team", exec, 1, Small{arrays, keys_copy(), values_copy(), static_cast<int>(n_), digits_});
       return;
     }
     passes_.begin(exec, arrays.from);
@@ -318,8 +323,8 @@ class DigitSort {
     for (int digit = 0; digit < count; ++digit) {
       // The last pass writes the result; before it, result and copy alternate.
       bool const to_result = (count - 1 - digit) % 2 == 0;
-      pass.to = to_result ? arrays.to : keys_copy_.data();
-      pass.values_to = to_result ? arrays.values_to : values_copy_.data();
+      pass.to = to_result ? arrays.to : keys_copy();
+      pass.values_to = to_result ? arrays.values_to : values_copy();
       passes_.pass(exec, digit, digits_, pass);
       pass.from = pass.to;
       pass.values_from = pass.values_to;
@@ -331,8 +336,7 @@ class DigitSort {
   DigitsOfKeys<Key> digits_;
   bool is_small_;
   LargeScratchLaunch<Exec, Small> small_;
-  Kokkos::View<Key*, typename Exec::memory_space> keys_copy_;
-  Kokkos::View<Value*, typename Exec::memory_space> values_copy_;
+  Kokkos::View<char*, typename Exec::memory_space> copy_;  ///< keys, and then values
   Passes passes_;
 };
 

@@ -22,10 +22,10 @@
 
 namespace tessera::kernels::detail {
 
-/// Loads item i of a thread's part, i = row * W + lane, to row `row` of each lane. Places from `count` on keep their
-/// value. Must be called by all lanes of one thread.
-template <int N, lane::Lanes L, class T, class Items>
-KOKKOS_FUNCTION void load_striped(L const& lanes, T const* part, int count, Items& items) {
+/// Loads item part[i] of a thread's part, i = row * W + lane, to row `row` of each lane. Places from `count` on keep
+/// their value. Must be called by all lanes of one thread.
+template <int N, lane::Lanes L, class Part, class Items>
+KOKKOS_FUNCTION void load_striped(L const& lanes, Part const& part, int count, Items& items) {
   lanes.each(
       [&](int lane, auto& own) {
         if (count >= N * L::width) {
@@ -153,12 +153,14 @@ KOKKOS_FUNCTION void count_digits(Member const& team, L const& lanes, T const* i
   }
 }
 
-/// Returns the count of a bin: the sum of its counters.
+/// Returns the count of a bin, the sum of its counters. Lanes with neighbouring bins read different banks.
 template <class Tuning, class Counter>
 [[nodiscard]] KOKKOS_FUNCTION std::int64_t count_of_bin(Counter const* counters, int bin) {
+  constexpr int copies = Tuning::count_copies;
   std::int64_t count = 0;
-  for (int copy = 0; copy < Tuning::count_copies; ++copy) {
-    count += static_cast<std::int64_t>(counters[bin * Tuning::count_copies + copy]);
+  for (int i = 0; i < copies; ++i) {
+    int const copy = (i + bin * copies / 32) % copies;
+    count += static_cast<std::int64_t>(counters[bin * copies + copy]);
   }
   return count;
 }
@@ -166,12 +168,14 @@ template <class Tuning, class Counter>
 /// Counts all digits of all items in one launch. The last team writes the begins of the bins of each digit.
 template <ExecutionSpace Exec, class T, class Codes, class Tuning>
 struct CountAllKernel {
-  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::CountBounds>;
+  using Bounds = typename Tuning::CountBounds;
+  using Policy = Kokkos::TeamPolicy<Exec, Bounds>;
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, Tuning::lanes>;
   using Counter = BinCounter<Exec>;
   using Scratch = ScratchView<Counter*, Exec>;
   using Flag = ScratchView<int*, Exec>;
+  static constexpr int vector_length = lane::vector_length<Exec>(Tuning::lanes);
 
   Codes codes;
   T const* in;

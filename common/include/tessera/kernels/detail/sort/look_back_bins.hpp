@@ -24,104 +24,144 @@
 
 namespace tessera::kernels::detail {
 
+/// Counts the bins of all digits of n items in one launch.
+template <ExecutionSpace Exec, class T, class Codes, class Tuning>
+class BinCounts {
+  using Kernel = CountAllKernel<Exec, T, Codes, Tuning>;
+  static constexpr int threads = is_gpu<Exec> ? Tuning::count_threads : 1;
+  using Memory = typename Exec::memory_space;
+
+ public:
+  BinCounts(Exec const& exec, std::size_t n, int digits, std::string const& label)
+      : label_(label + "::count"),
+        digits_(digits),
+        chunks_(split(n, static_cast<std::size_t>(threads) * Tuning::lanes * Tuning::count_rows,
+                      std::max<std::size_t>(1, static_cast<std::size_t>(Tuning::count_chunks *
+                                                                        static_cast<double>(teams_at_once(
+                                                                            exec, threads * Kernel::vector_length)))))),
+        totals_(label + "::totals", digits * bin_count),
+        finished_(label + "::finished"),
+        begins_(unset(label + "::begins"), digits * 2 * bin_count),
+        launch_(exec, threads, Kernel::scratch_bytes(digits)) {}
+
+  /// Enqueues. `offsets`: null, or the place for the begins of `bins` bins and n.
+  void operator()(Exec const& exec, T const* in, Codes const& codes, std::int64_t* offsets, int bins) const {
+    launch_(label_, exec, chunks_.count,
+            Kernel{codes, in, digits_, totals_.data(), finished_.data(), begins_.data(), offsets, bins, chunks_});
+  }
+
+  /// Returns [2][256]: the begins of a digit's bins, for the first launch of a pass; and room for the next launch.
+  [[nodiscard]] std::int64_t* begins(int digit) const {
+    return begins_.data() + static_cast<std::size_t>(digit) * 2 * bin_count;
+  }
+
+ private:
+  std::string label_;
+  int digits_;
+  Chunks chunks_;
+  Kokkos::View<std::int64_t*, Memory> totals_;
+  Kokkos::View<std::uint32_t, Memory> finished_;
+  Kokkos::View<std::int64_t*, Memory> begins_;
+  LargeScratchLaunch<Exec, Kernel> launch_;
+};
+
+/// The tiles of a pass over n items of `bytes` bytes, and how many of them a launch takes: as many as may be, in
+/// launches of one length, because multiprocessors idle at the end of each.
+struct PassTiles {
+  std::size_t n;
+  std::size_t tile;    ///< items
+  std::size_t tiles;   ///< of the array
+  std::size_t launch;  ///< tiles of a launch, at most
+
+  /// \param least tiles that a launch may have whatever the memory of their counts
+  PassTiles(std::size_t items, std::size_t bytes, std::size_t tile_size, std::size_t least)
+      : n(items), tile(tile_size), tiles(tiles_of(n, tile)) {
+    std::size_t const most_tiles = (std::size_t{1} << 28) / tile;  // counts of a launch share a word
+    std::size_t const of_memory = tiles * tile * bytes / (101 * bin_count * sizeof(std::uint32_t));
+    std::size_t const most = std::clamp(of_memory, std::min(least, most_tiles), most_tiles);
+    launch = tiles_of(tiles, std::max<std::size_t>(1, tiles_of(tiles, most)));
+  }
+  [[nodiscard]] std::size_t most_tiles() const { return std::min(launch, tiles); }
+  [[nodiscard]] std::size_t most_items() const { return std::min(n, launch * tile); }
+};
+
+/// The launches of one kind of pass.
+template <ExecutionSpace Exec, class Kernel>
+class LookBackPass {
+ public:
+  /// Throws Skip if a team's scratch does not hold a tile.
+  LookBackPass(Exec const& exec, PassTiles const& tiles, std::string const& label)
+      : label_(label + "::pass"), tiles_(tiles), launch_(exec, Kernel::threads, Kernel::scratch_bytes()) {}
+
+  /// Enqueues one launch, or a few for long arrays. `begins` as in BinCounts::begins().
+  template <class BinOf, class Arrays>
+  void operator()(Exec const& exec, BinLookBackWorkspace<Exec>& look_back, std::int64_t* begins, BinOf const& bin_of,
+                  Arrays const& arrays) const {
+    for (std::size_t launch = 0; launch * tiles_.launch < tiles_.tiles; ++launch) {
+      std::size_t const first = launch * tiles_.launch;
+      std::size_t const tiles = std::min(tiles_.launch, tiles_.tiles - first);
+      // A launch reads its begins in one place and writes those of the next launch to the other.
+      std::int64_t const* const of_launch = begins + launch % 2 * bin_count;
+      std::int64_t* const of_next = begins + (launch + 1) % 2 * bin_count;
+      launch_(label_, exec, league_of(tiles),
+              Kernel{arrays, bin_of, first * tiles_.tile, tiles_.n, static_cast<std::uint32_t>(tiles),
+                     static_cast<int>(tiles_.tile), of_launch, of_next, look_back.next_launch(exec, tiles)});
+    }
+  }
+
+ private:
+  std::string label_;
+  PassTiles tiles_;
+  LargeScratchLaunch<Exec, Kernel> launch_;
+};
+
 /// Counts the bins of all digits once, then moves n items by one digit per pass. Long arrays have longer tiles
 /// (LongTiles).
 template <ExecutionSpace Exec, class T, class Value, class BinOf, class Codes, class Tuning>
 class LookBackBins {
-  using Count = CountAllKernel<Exec, T, Codes, Tuning>;
   using Long = std::conditional_t<Tuning::has_long, LongTiles<Tuning>, Tuning>;
   template <class OfTile>
-  using Pass = LookBackBinsKernel<Exec, T, Value, BinOf, OfTile>;
-  template <class OfTile>
-  using Launch = LargeScratchLaunch<Exec, Pass<OfTile>>;
+  using Pass = LookBackPass<Exec, LookBackBinsKernel<Exec, T, Value, BinOf, OfTile>>;
   static constexpr std::size_t short_tile = items_of_tile<T, Tuning>();
   static constexpr std::size_t long_tile = items_of_tile<T, Long>();
-  static constexpr int vector_length = Pass<Tuning>::vector_length;
-  static constexpr int counting = is_gpu<Exec> ? Tuning::count_threads : 1;
 
  public:
   /// Throws Skip if a team's scratch does not hold a tile.
   LookBackBins(Exec const& exec, std::size_t n, int digits, std::string const& label)
-      : label_(label),
-        n_(n),
-        digits_(digits),
-        tile_(Tuning::has_long && n >= Tuning::long_tiles * long_tile ? long_tile : short_tile),
-        tiles_(tiles_of(n, tile_)),
-        launch_(tiles_of_a_launch()),
-        chunks_(split(n, static_cast<std::size_t>(counting) * Tuning::lanes * Tuning::count_rows,
-                      std::max<std::size_t>(
-                          1, static_cast<std::size_t>(Tuning::count_chunks * static_cast<double>(teams_at_once(
-                                                                                 exec, counting * vector_length)))))),
-        look_back_(label, std::min(launch_, tiles_), bin_count, std::min(n, launch_ * tile_)),
-        totals_(label + "::totals", digits * bin_count),
-        finished_(label + "::finished"),
-        begins_(unset(label + "::begins"), digits * 2 * bin_count) {
-    if (tile_ == short_tile) {
-      short_pass_.emplace(exec, Tuning::threads, Pass<Tuning>::scratch_bytes());
+      : is_long_(Tuning::has_long && n >= Tuning::long_tiles * long_tile),
+        tiles_(n, sizeof(T) + value_bytes<Value>, is_long_ ? long_tile : short_tile, Tuning::launch_tiles),
+        counts_(exec, n, digits, label),
+        look_back_(label, tiles_.most_tiles(), bin_count, tiles_.most_items()) {
+    if (is_long_) {
+      long_pass_.emplace(exec, tiles_, label);
     } else {
-      long_pass_.emplace(exec, Long::threads, Pass<Long>::scratch_bytes());
+      short_pass_.emplace(exec, tiles_, label);
     }
   }
 
   /// Enqueues the launch that counts. `offsets`: null, or the place for the begins of `bins` bins and n.
-  void count(Exec const& exec, T const* in, Codes const& codes, std::int64_t* offsets = nullptr, int bins = 0) {
-    typename Count::Policy policy(exec, chunks_.count, counting, vector_length);
-    Kokkos::parallel_for(
-        label_ + "::count", with_scratch(policy, Count::scratch_bytes(digits_)),
-        Count{codes, in, digits_, totals_.data(), finished_.data(), begins_.data(), offsets, bins, chunks_});
+  void count(Exec const& exec, T const* in, Codes const& codes, std::int64_t* offsets = nullptr, int bins = 0) const {
+    counts_(exec, in, codes, offsets, bins);
   }
 
-  /// Enqueues the pass by digit number `digit`: one launch, or a few for long arrays.
+  /// Enqueues the pass by digit number `digit`.
   void pass(Exec const& exec, int digit, BinOf const& bin_of, MovedArrays<T, Value> const& arrays) {
-    if (short_pass_) {
-      enqueue<Tuning>(*short_pass_, exec, digit, bin_of, arrays);
+    if (is_long_) {
+      (*long_pass_)(exec, look_back_, counts_.begins(digit), bin_of, arrays);
     } else {
-      enqueue<Long>(*long_pass_, exec, digit, bin_of, arrays);
+      (*short_pass_)(exec, look_back_, counts_.begins(digit), bin_of, arrays);
     }
   }
 
-  [[nodiscard]] std::string note() const { return "tile " + std::to_string(tile_); }
+  [[nodiscard]] std::string note() const { return "tile " + std::to_string(tiles_.tile); }
 
  private:
-  template <class OfTile>
-  void enqueue(Launch<OfTile> const& pass, Exec const& exec, int digit, BinOf const& bin_of,
-               MovedArrays<T, Value> const& arrays) {
-    std::int64_t* const begins = begins_.data() + static_cast<std::size_t>(digit) * 2 * bin_count;
-    for (std::size_t launch = 0; launch * launch_ < tiles_; ++launch) {
-      std::size_t const first = launch * launch_;
-      std::size_t const tiles = std::min(launch_, tiles_ - first);
-      // A launch reads its begins in one place and writes those of the next launch to the other.
-      std::int64_t const* const of_launch = begins + launch % 2 * bin_count;
-      std::int64_t* const of_next = begins + (launch + 1) % 2 * bin_count;
-      pass(label_ + "::pass", exec, league_of(tiles),
-           Pass<OfTile>{arrays, bin_of, first * tile_, n_, static_cast<std::uint32_t>(tiles), static_cast<int>(tile_),
-                        of_launch, of_next, look_back_.next_launch(exec, tiles)});
-    }
-  }
-
-  /// Returns the tiles of a launch: as many as may be, in launches of one length. Multiprocessors idle at the end of
-  /// each launch.
-  [[nodiscard]] std::size_t tiles_of_a_launch() const {
-    std::size_t const most_tiles = (std::size_t{1} << 28) / tile_;  // counts of a launch share a word
-    std::size_t const of_memory =
-        tiles_ * tile_ * (sizeof(T) + value_bytes<Value>) / (101 * bin_count * sizeof(std::uint32_t));
-    std::size_t const most = std::clamp(of_memory, std::min(Tuning::launch_tiles, most_tiles), most_tiles);
-    return tiles_of(tiles_, std::max<std::size_t>(1, tiles_of(tiles_, most)));
-  }
-
-  std::string label_;
-  std::size_t n_;
-  int digits_;
-  std::size_t tile_;  ///< items of a tile
-  std::size_t tiles_;
-  std::size_t launch_;  ///< tiles of a launch, at most
-  Chunks chunks_;
+  bool is_long_;
+  PassTiles tiles_;
+  BinCounts<Exec, T, Codes, Tuning> counts_;
   BinLookBackWorkspace<Exec> look_back_;
-  Kokkos::View<std::int64_t*, typename Exec::memory_space> totals_;
-  Kokkos::View<std::uint32_t, typename Exec::memory_space> finished_;
-  Kokkos::View<std::int64_t*, typename Exec::memory_space> begins_;
-  std::optional<Launch<Tuning>> short_pass_;  // one of both
-  std::optional<Launch<Long>> long_pass_;
+  std::optional<Pass<Tuning>> short_pass_;  // one of both
+  std::optional<Pass<Long>> long_pass_;
 };
 
 }  // namespace tessera::kernels::detail

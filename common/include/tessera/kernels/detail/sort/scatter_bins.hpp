@@ -33,11 +33,11 @@ struct MovedArrays {
   Value const* values_from;
   Value* values_to;
 
-  /// Returns the values from item i on; nullptr without values.
-  [[nodiscard]] KOKKOS_FUNCTION Value const* values_at([[maybe_unused]] std::size_t i) const {
-    if constexpr (value_bytes<Value> > 0) return values_from + i;
-    return nullptr;
-  }
+  /// Returns the items, and the values, from item i on.
+  [[nodiscard]] KOKKOS_FUNCTION T const* part(std::size_t i) const { return from + i; }
+  [[nodiscard]] KOKKOS_FUNCTION Value const* values_part(std::size_t i) const { return values_from + i; }
+  KOKKOS_FUNCTION void store(std::size_t i, T const& item) const { to[i] = item; }
+  KOKKOS_FUNCTION void store_value(std::size_t i, Value const& value) const { values_to[i] = value; }
 };
 
 /// A team's tile of `rows` rows per thread, for GPUs.
@@ -92,18 +92,19 @@ class BinTile {
   std::uint32_t* begins;  ///< [257]: the begins of the bins in the ordered tile, and its end
   std::uint32_t* ticket;  ///< one number for the caller
 
-  /// Loads the items of a tile.
-  KOKKOS_FUNCTION void load(T const* tile, int count) {
+  /// Loads the `count` items of the tile that begins with item `begin` of the arrays.
+  template <class Arrays>
+  KOKKOS_FUNCTION void load(Arrays const& arrays, std::size_t begin, int count) {
     count_ = count;
-    load_striped<rows>(Lanes{}, tile + own_, count - own_, items_);
+    load_striped<rows>(Lanes{}, arrays.part(begin + own_), count - own_, items_);
   }
 
-  /// Loads the items of a tile and ranks them. `count`: items of the tile. Barriers as in rank_by_digit.
+  /// Loads the items of a tile and ranks them. Barriers as in rank_by_digit.
   /// \param on_count called once for each bin, by one lane: `on_count(bin, items of the bin)`
-  template <class Member, class OnCount>
-  KOKKOS_FUNCTION void rank(Member const& team, T const* tile, int count, BinOf const& bin_of,
+  template <class Member, class Arrays, class OnCount>
+  KOKKOS_FUNCTION void rank(Member const& team, Arrays const& arrays, std::size_t begin, int count, BinOf const& bin_of,
                             OnCount const& on_count) {
-    load(tile, count);
+    load(arrays, begin, count);
     rank_items(team, bin_of, on_count);
   }
 
@@ -142,8 +143,9 @@ class BinTile {
   }
 
   /// Loads the values of the tile to registers.
-  KOKKOS_FUNCTION void load_values([[maybe_unused]] Value const* tile) {
-    if constexpr (has_values) load_striped<rows>(Lanes{}, tile + own_, count_ - own_, values_);
+  template <class Arrays>
+  KOKKOS_FUNCTION void load_values([[maybe_unused]] Arrays const& arrays, [[maybe_unused]] std::size_t begin) {
+    if constexpr (has_values) load_striped<rows>(Lanes{}, arrays.values_part(begin + own_), count_ - own_, values_);
   }
 
   /// Writes the values to scratch, in order, if they have scratch of their own. After exchange(), before the same
@@ -153,10 +155,10 @@ class BinTile {
   }
 
   /// Writes the items, which the team sees in scratch, and the values to where `offsets` says. Two barriers if the
-  /// values are not in scratch yet. `late_values`: the values of the tile, which are loaded here if they are late.
-  template <class Offset, class Member>
-  KOKKOS_FUNCTION void store(Member const& team, BinOf const& bin_of, T* to, [[maybe_unused]] Value* values_to,
-                             [[maybe_unused]] Value const* late_values) {
+  /// values are not in scratch yet. Late values are loaded here: those from item `begin` of the arrays on.
+  template <class Offset, class Member, class Arrays>
+  KOKKOS_FUNCTION void store(Member const& team, BinOf const& bin_of, Arrays const& arrays,
+                             [[maybe_unused]] std::size_t begin) {
     Offset const* const offset_of = offsets<Offset>();
     auto const place = [](Offset offset, int i) { return static_cast<Offset>(offset + static_cast<Offset>(i)); };
     T const* const ordered = reinterpret_cast<T const*>(exchange_);
@@ -166,9 +168,9 @@ class BinTile {
           T const x = ordered[i];
           auto const bin = static_cast<std::uint32_t>(bin_of(x));
           Offset const at = place(offset_of[bin], i);
-          to[at] = x;
+          arrays.store(at, x);
           if constexpr (values_apart) {
-            values_to[at] = values[i];
+            arrays.store_value(at, values[i]);
           } else if constexpr (has_values) {
             // Values that follow need the bin after the items have left scratch. Here it takes no register.
             of_lane.at[row] |= bin << place_bits;
@@ -176,13 +178,13 @@ class BinTile {
         },
         places_);
     if constexpr (has_values && !values_apart) {
-      if constexpr (values_late) load_values(late_values);
+      if constexpr (values_late) load_values(arrays, begin);
       team.team_barrier();
       put(values_in_scratch(), values_);
       team.team_barrier();
       for_each_ordered(
           [&](int row, int i, auto const& of_lane) {
-            values_to[place(offset_of[of_lane.at[row] >> place_bits], i)] = values[i];
+            arrays.store_value(place(offset_of[of_lane.at[row] >> place_bits], i), values[i]);
           },
           places_);
     }
@@ -219,16 +221,13 @@ class BinTile {
  private:
   using Words = ScratchView<std::int64_t*, Exec>;
   using Numbers = ScratchView<std::uint32_t*, Exec>;
-  struct alignas(16) Sixteen {
-    char bytes[16];
-  };
   using Exchange = ScratchView<Sixteen*, Exec>;
   static constexpr std::size_t counters_bytes = sizeof(std::uint32_t) * Digits::counters_for(threads);
-  // In sixteens of bytes, as exchange_size.
-  static constexpr std::size_t values_begin = values_apart ? (items * sizeof(T) + 15) / 16 : 0;
+  // In sixteens, as exchange_size.
+  static constexpr std::size_t values_begin = values_apart ? sixteens(items * sizeof(T)) : 0;
   static constexpr std::size_t exchange_size =
-      std::max({(counters_bytes + 15) / 16, (items * sizeof(T) + 15) / 16,
-                values_begin + (std::size_t{items} * value_bytes<Value> + 15) / 16});
+      std::max({sixteens(counters_bytes), sixteens(items * sizeof(T)),
+                values_begin + sixteens(std::size_t{items} * value_bytes<Value>)});
   static constexpr int numbers_size = bin_count + 1 + Digits::sums_for(threads) + 1;
 
   [[nodiscard]] KOKKOS_FUNCTION Value* values_in_scratch() const {
@@ -330,15 +329,16 @@ struct HostBins {
 
 /// One pass with look-back over the tiles of one launch. The number of items of each bin before the launch is in
 /// `begins`; the last tile writes it for the next launch.
-template <ExecutionSpace Exec, class T, class Value, class BinOf, class Tuning>
+template <ExecutionSpace Exec, class T, class Value, class BinOf, class Tuning, class Arrays = MovedArrays<T, Value>>
 struct LookBackBinsKernel {
   using Bounds = typename Tuning::Bounds;
   using Policy = Kokkos::TeamPolicy<Exec, Bounds>;
   using Member = typename Policy::member_type;
   using Tile = BinTile<Exec, T, Value, BinOf, Tuning>;
+  static constexpr int threads = Tuning::threads;
   static constexpr int vector_length = lane::vector_length<Exec>(Tuning::lanes);
 
-  MovedArrays<T, Value> arrays;
+  Arrays arrays;
   BinOf bin_of;
   std::size_t first;    ///< item of the launch
   std::size_t n;        ///< end of the array
@@ -378,14 +378,14 @@ struct LookBackBinsKernel {
     // same lines of the last-level cache one after the other, and what displaces these costs more than it saves. On one
     // H100, 2^28 pairs of 4 + 4 bytes took 5 to 25% more time with a later tile prefetched, 5% with loads that are
     // evicted first.
-    tile.rank(team, arrays.from + begin, count, bin_of, [&](int bin, std::uint32_t of_bin) {
+    tile.rank(team, arrays, begin, count, bin_of, [&](int bin, std::uint32_t of_bin) {
       look_back.publish(number, bin, number == 0 ? collective::TileState::inclusive : collective::TileState::partial,
                         of_bin);
     });
 
     // 3. Order the tile in scratch before looking back, which gives the predecessors time to publish.
     tile.exchange(team);
-    if constexpr (Tile::has_values && !Tile::values_late) tile.load_values(arrays.values_from + begin);
+    if constexpr (Tile::has_values && !Tile::values_late) tile.load_values(arrays, begin);
     bool is_stored = false;
     if constexpr (Tuning::short_places > 0) {
       is_stored = n <= Tuning::short_places;
@@ -409,7 +409,7 @@ struct LookBackBinsKernel {
     team.team_barrier();
 
     // 4. Write the items of each bin as one run.
-    tile.template store<Offset>(team, bin_of, arrays.to, arrays.values_to, arrays.values_at(begin));
+    tile.template store<Offset>(team, bin_of, arrays, begin);
   }
 
   KOKKOS_FUNCTION void move_on_host(Member const& team) const {
@@ -468,14 +468,14 @@ struct ScatterChunksKernel {
       tile.for_each_bin([&](int bin) { offsets[bin] = starts[index(bin, chunk)]; });
       for (std::size_t from = begin; from < end; from += tile_size) {
         int const count = thread::count_before(from, end, tile_size);
-        tile.rank(team, arrays.from + from, count, bin_of, [](int, std::uint32_t) {});
+        tile.rank(team, arrays, from, count, bin_of, [](int, std::uint32_t) {});
         tile.exchange(team);
-        if constexpr (Tile::has_values && !Tile::values_late) tile.load_values(arrays.values_from + from);
+        if constexpr (Tile::has_values && !Tile::values_late) tile.load_values(arrays, from);
         // `offsets` has the place of the bin's next item; while the tile is stored, minus the bin's begin in the tile.
         tile.for_each_bin([&](int bin) { offsets[bin] -= tile.begins[bin]; });
         tile.exchange_values();
         team.team_barrier();
-        tile.template store<std::int64_t>(team, bin_of, arrays.to, arrays.values_to, arrays.values_at(from));
+        tile.template store<std::int64_t>(team, bin_of, arrays, from);
         team.team_barrier();
         tile.for_each_bin([&](int bin) { offsets[bin] += tile.begins[bin + 1]; });
       }
