@@ -4,7 +4,7 @@
     common/plot/readme_tables.py            writes every marked table anew
     common/plot/readme_tables.py --check    compares, writes nothing; exit code 1 if a table is not what the reports say
 
-A table stands in README.md, apps/README.md, apps/<app>/README.md or common/results/<folder>/README.md between two
+A table stands in README.md, docs/libraries.md, apps/<app>/README.md or common/results/<folder>/README.md between two
 comments; what is between them is replaced:
 
     <!-- figures: <folder of common/results> app=map space=openmp dtype=float sizes=2^20,2^24 -->
@@ -196,7 +196,12 @@ def main(arguments=None):
     )
     options = parser.parse_args(arguments)
     root = os.path.abspath(options.root)
-    places = (["README.md"], ["apps", "README.md"], ["apps", "*", "README.md"], ["common", "results", "*", "README.md"])
+    places = (
+        ["README.md"],
+        ["docs", "libraries.md"],
+        ["apps", "*", "README.md"],
+        ["common", "results", "*", "README.md"],
+    )
     readmes = sorted(path for place in places for path in glob.glob(os.path.join(root, *place)))
     changed, tables = [], 0
     try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The whole comparison with libraries, in one run: every report that the table in apps/README.md is made of.
+"""The whole comparison with libraries, in one run: every report that the table in docs/libraries.md is made of.
 
     tests/compare/measure.py build/cuda-hopper90/bin/tessera_peers DIRECTORY [--space cuda] [--only NAME,...] [--quick]
 

@@ -43,7 +43,6 @@ BUGS = "Finding a bug"  # a table of programs that are no mini-apps
 PYTHON = "From Python"  # a table of scripts
 EXAMPLES = "common/python/examples"
 OPERATIONS = [f"P{number}" for number in range(15, 21)]  # the puzzles that register an operation
-FIGURES = "Beside the libraries"  # a table that readme_tables.py writes and holds against its reports
 PUZZLES = [f"P{number}" for number in range(1, 25)]
 HEADERS_OF_LESSONS = "detail/launch/(team_shape|row_tiles|chunks)"  # the most that a lesson takes from kernels/
 LINES_OF_LESSON = 60  # of code: comments, blank lines and includes do not count
@@ -219,8 +218,6 @@ def check(text, apps, root=ROOT):
     complaints, commands, of_app, named = complaints_of_lessons(apps, root), [], {}, set()
     taught, bugs, examples, mapped = set(), [], [], set()
     for heading, rows in tables(text):
-        if heading == FIGURES:
-            continue
         if heading == BUGS:
             bugs = rows
             continue

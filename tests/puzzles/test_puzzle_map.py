@@ -89,14 +89,6 @@ class Map(unittest.TestCase):
         self.assertEqual(self.complaints(), [])
         self.assertEqual(len(puzzle_map.check(PAGE, puzzle_map.listed(LIST), self.root)[1]), 27)
 
-    def test_a_table_of_figures_is_no_map(self):
-        figures = (
-            "## Beside the libraries\n\n| mini-app | case | ratio |\n|---|---|---|\n| zap | 2^28 | 1.00 |\n\n"
-            "## More"
-        )
-        self.assertEqual(self.complaints("## More", figures), [])
-        self.expect("3 cells, not 5", "## More", figures.replace("libraries", "others"))
-
     def test_programs_with_planted_mistakes(self):
         folder = os.path.join(self.root, "tests", "bugs")
         os.makedirs(folder)
