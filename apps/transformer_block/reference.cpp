@@ -212,14 +212,14 @@ struct Layer {
     constexpr std::size_t depth = 64;  // this many rows of w stay in the cache
     constexpr std::size_t width = 256;
     for_blocks(rows, 16, [&](std::size_t, std::size_t begin, std::size_t end) {
-      for (std::size_t r = begin; r < end; ++r) std::copy(bias.begin(), bias.end(), &c[r * n]);
+      for (std::size_t r = begin; r < end; ++r) std::copy(bias.begin(), bias.end(), c.data() + r * n);
       for (std::size_t first = 0; first < n; first += width) {
         std::size_t const count = std::min(width, n - first);
         for (std::size_t h0 = 0; h0 < k; h0 += depth) {
           for (std::size_t r = begin; r < end; ++r) {
-            double* const to = &c[r * n + first];
+            double* const to = c.data() + r * n + first;
             for (std::size_t h = h0; h < std::min(k, h0 + depth); ++h)
-              add(a[r * k + h], &weights[h * n + first], count, to);
+              add(a[r * k + h], weights.data() + h * n + first, count, to);
           }
         }
       }
@@ -372,7 +372,7 @@ class Oracle {
       }
       double const of_first = per_weight(first, o_.squares);
       double const of_second = per_weight(second, down_.squares);
-      double const least = 0x1p-9 * root_mean_square(&y.value[r * d_], d_);
+      double const least = 0x1p-9 * root_mean_square(y.value.data() + r * d_, d_);
       for (std::size_t h = 0; h < d_; ++h) {
         std::size_t const to = at + r * d_ + h;
         double const size = larger(std::sqrt(of_first * o_.squares[h] + of_second * down_.squares[h]), least);
@@ -408,8 +408,8 @@ class Oracle {
 
   template <class Vector>
   void normalise_row(Rows const& rows, std::size_t r, Vector const& gamma, Vector const& beta, Rows& result) const {
-    double const* const x = &rows.value[r * d_];
-    double const* const s = &rows.scale[r * d_];
+    double const* const x = rows.value.data() + r * d_;
+    double const* const s = rows.scale.data() + r * d_;
     auto const n = static_cast<W>(d_);
     W sum = 0;
     double distances = 0;
@@ -464,7 +464,7 @@ class Oracle {
     Signs const of_mean(Signs::mean, rows.index[r] * 2 + (gamma.data() == in_.gamma2.data()));
     Signs const of_deviation(Signs::deviation, rows.index[r] * 2 + (gamma.data() == in_.gamma2.data()));
     for (int p = 0; p < probes; ++p) {
-      double const* const changed = &rows.probe[p][r * d_];
+      double const* const changed = rows.probe[p].data() + r * d_;
       double probe_mean = 0;
       double probe_squares = 0;
       for (std::size_t h = 0; h < d_; ++h) probe_mean += (changed[h] - changed[0]) / static_cast<double>(d_);
@@ -485,7 +485,7 @@ class Oracle {
   template <class Vector>
   void normalise_short(Rows const& rows, std::size_t r, double sigma, Vector const& gamma, Vector const& beta,
                        Rows& result) const {
-    double const* const x = &rows.short_value[r * d_];
+    double const* const x = rows.short_value.data() + r * d_;
     double mean = 0;
     double squares = 0;
     std::vector<double> changes(d_);
@@ -518,7 +518,8 @@ class Oracle {
       layer.multiply(to_bfloat16(rows.short_value), layer.short_w, rows.count, result.short_value);
     }
     for (std::size_t r = 0; r < rows.count; ++r) {
-      double const root = root_mean_square(&rows.value[r * layer.k], layer.k) * std::sqrt(static_cast<double>(layer.k));
+      double const root =
+          root_mean_square(rows.value.data() + r * layer.k, layer.k) * std::sqrt(static_cast<double>(layer.k));
       for (std::size_t o = 0; o < layer.n; ++o) {
         std::size_t const i = r * layer.n + o;
         double const bias = std::abs(layer.bias[o]);
@@ -548,13 +549,13 @@ class Oracle {
     std::vector<double> added(dim_);
     for (std::size_t head = 0; head < d_ / dim_; ++head) {
       std::size_t const first = head * dim_;
-      double const* const q = &queries.value[r * d_ + first];
-      double const* const of_q = &queries.scale[r * d_ + first];
+      double const* const q = queries.value.data() + r * d_ + first;
+      double const* const of_q = queries.scale.data() + r * d_ + first;
       std::fill(weight.begin(), weight.end(), W(0));
       std::fill(error.begin(), error.end(), 0.0);
       for (std::size_t c = 0; c < dim_; ++c) {
-        double const* const k = &turned.value[(first + c) * n];
-        double const* const of_k = &turned.scale[(first + c) * n];
+        double const* const k = turned.value.data() + (first + c) * n;
+        double const* const of_k = turned.scale.data() + (first + c) * n;
         W const factor = q[c];
         double const both = of_q[c] + std::abs(q[c]);
         double const other = std::abs(q[c]) + growth_ * of_q[c];
@@ -582,7 +583,7 @@ class Oracle {
       for (std::size_t j = 0; j < end; ++j) {
         weight[j] /= total;
         all += static_cast<double>(weight[j]) * error[j];
-        double const* const value = &values.value[j * d_ + first];
+        double const* const value = values.value.data() + j * d_ + first;
         for (std::size_t c = 0; c < dim_; ++c) sum[c] += weight[j] * value[c];
       }
       std::fill(moved.begin(), moved.end(), 0.0);
@@ -590,8 +591,8 @@ class Oracle {
       for (std::size_t j = 0; j < end; ++j) {
         auto const p = static_cast<double>(weight[j]);
         double const more = p * (1 + growth_ * error[j]);
-        double const* const value = &values.value[j * d_ + first];
-        double const* const of_value = &values.scale[j * d_ + first];
+        double const* const value = values.value.data() + j * d_ + first;
+        double const* const of_value = values.scale.data() + j * d_ + first;
         for (std::size_t c = 0; c < dim_; ++c) {
           moved[c] += p * error[j] * std::abs(value[c] - static_cast<double>(sum[c]));
           added[c] += more * (of_value[c] + std::abs(value[c]) + tiny());
@@ -619,7 +620,7 @@ class Oracle {
     std::vector<double> weight(score.size());
     for (std::size_t c = first; c < first + dim_; ++c) {
       double const q = to_bfloat16(queries.short_value[r * d_ + c]);
-      double const* const k = &turned.short_value[c * n];
+      double const* const k = turned.short_value.data() + c * n;
       for (std::size_t j = 0; j < weight.size(); ++j) weight[j] += q * k[j];
     }
     double most = -infinity;
@@ -637,7 +638,7 @@ class Oracle {
     for (std::size_t j = 0; j < weight.size(); ++j) {
       weight[j] = to_bfloat16(std::exp(weight[j] - most));
       total += weight[j];
-      double const* const v = &values.short_value[j * d_ + first];
+      double const* const v = values.short_value.data() + j * d_ + first;
       for (std::size_t c = 0; c < dim_; ++c) sum[c] += weight[j] * to_bfloat16(v[c]);
     }
     for (std::size_t c = 0; c < dim_; ++c) mean.short_value[r * d_ + first + c] = sum[c] / total;
@@ -649,11 +650,11 @@ class Oracle {
     std::size_t const n = values.count;
     std::size_t const first = head * dim_;
     double const scale = in_.score_scale();
-    double const* const q = &queries.probe[p][r * d_ + first];
+    double const* const q = queries.probe[p].data() + r * d_ + first;
     std::vector<double> weight(end);
     std::vector<double> squares(end);
     for (std::size_t c = 0; c < dim_; ++c) {
-      double const* const k = &turned.probe[p][(first + c) * n];
+      double const* const k = turned.probe[p].data() + (first + c) * n;
       for (std::size_t j = 0; j < end; ++j) {
         double const product = q[c] * k[j];
         weight[j] += product;
@@ -674,7 +675,7 @@ class Oracle {
       double const below = weight[j] - most;
       weight[j] = std::exp(below) * (1 + Signs(Signs::score, index * tokens_ + j)(32 + p, (4 - below) / 8));
       total += weight[j];
-      double const* const v = &values.probe[p][j * d_ + first];
+      double const* const v = values.probe[p].data() + j * d_ + first;
       for (std::size_t c = 0; c < dim_; ++c) {
         sum[c] += weight[j] * v[c];
         magnitude[c] += weight[j] * std::abs(v[c]);

@@ -285,9 +285,10 @@ class Oracle {
       for (std::size_t h = 0; h < a.cols; ++h) {
         for (std::size_t r = begin; r < end; ++r) {
           std::size_t const i = r * a.cols + h;
-          add_row(a.value[i], &b.value[h * n], n, &result.value[r * n]);
-          add_squares(static_cast<double>(a.value[i]), &b.value[h * n], n, &result.size[r * n]);
-          for (int p = 0; p < probes; ++p) add_row(a.probe(p)[i], &b.probe(p)[h * n], n, &result.probed[p][r * n]);
+          add_row(a.value[i], b.value.data() + h * n, n, result.value.data() + r * n);
+          add_squares(static_cast<double>(a.value[i]), b.value.data() + h * n, n, result.size.data() + r * n);
+          for (int p = 0; p < probes; ++p)
+            add_row(a.probe(p)[i], b.probe(p).data() + h * n, n, result.probed[p].data() + r * n);
         }
       }
       for (std::size_t i = begin * n; i < end * n; ++i) result.size[i] = std::sqrt(result.size[i]);
@@ -325,11 +326,12 @@ class Oracle {
       for (std::size_t c = 0; c < d_; ++c) {
         distances += std::abs(static_cast<double>(x.value[r * d_ + c] - x.value[r * d_])) / static_cast<double>(d_);
       }
-      result.inverse.value[r] = normalise_row(&x.value[r * d_], W(0), W(0), &result.xhat.value[r * d_]);
+      result.inverse.value[r] = normalise_row(x.value.data() + r * d_, W(0), W(0), result.xhat.value.data() + r * d_);
       for (int p = 0; p < probes; ++p) {
         double const off = Noise(stage, r)(p, distances);
         double const factor = Noise(stage + 1, r)(p, 1);
-        result.inverse.probed[p][r] = normalise_row(&x.probe(p)[r * d_], off, factor, &result.xhat.probed[p][r * d_]);
+        result.inverse.probed[p][r] =
+            normalise_row(x.probe(p).data() + r * d_, off, factor, result.xhat.probed[p].data() + r * d_);
       }
       for (std::size_t i = r * d_; i < (r + 1) * d_; ++i) {
         double const distance = std::abs(static_cast<double>(x.value[i] - x.value[r * d_]));
@@ -364,8 +366,9 @@ class Oracle {
     for (std::size_t r = 0; r < dln.rows; ++r) {
       std::size_t const at = r * d_;
       W const inverse = normal.inverse.value[r];
-      auto const [mean, mean_of_x] = gradient_of_row(&dln.value[at], gamma.value.data(), &normal.xhat.value[at],
-                                                     inverse, W(0), W(0), &result.value[at]);
+      auto const [mean, mean_of_x] =
+          gradient_of_row(dln.value.data() + at, gamma.value.data(), normal.xhat.value.data() + at, inverse, W(0), W(0),
+                          result.value.data() + at);
       double all = 0;
       double all_of_x = 0;
       for (std::size_t c = 0; c < d_; ++c) {
@@ -378,8 +381,9 @@ class Oracle {
             (g + std::abs(static_cast<double>(mean)) + xhat * std::abs(static_cast<double>(mean_of_x))) / 2;
       }
       for (int p = 0; p < probes; ++p) {
-        gradient_of_row(&dln.probe(p)[at], gamma.probe(p).data(), &normal.xhat.probe(p)[at], normal.inverse.probe(p)[r],
-                        Noise(stage, r)(p, all), Noise(stage + 1, r)(p, all_of_x), &result.probed[p][at]);
+        gradient_of_row(dln.probe(p).data() + at, gamma.probe(p).data(), normal.xhat.probe(p).data() + at,
+                        normal.inverse.probe(p)[r], Noise(stage, r)(p, all), Noise(stage + 1, r)(p, all_of_x),
+                        result.probed[p].data() + at);
       }
     }
     disturb(result);
@@ -440,7 +444,7 @@ class Oracle {
     auto const scale = static_cast<Real>(in_.score_scale());
     weight.resize(keys_of(token));
     for (std::size_t j = 0; j < weight.size(); ++j) {
-      weight[j] = scale * dot(&q[query * d_ + place.col], &k[(place.row + j) * d_ + place.col]);
+      weight[j] = scale * dot(q.data() + query * d_ + place.col, k.data() + (place.row + j) * d_ + place.col);
       if (p >= 0) weight[j] += scale * static_cast<Real>(Noise(stage, index + j)(p, sizes[j]));
     }
     Real const most = *std::max_element(weight.begin(), weight.end());
@@ -458,7 +462,8 @@ class Oracle {
   [[nodiscard]] std::vector<double> score_sizes(Place const& place, std::size_t token, M const& q, M const& k) const {
     std::vector<double> sizes(keys_of(token));
     for (std::size_t j = 0; j < sizes.size(); ++j) {
-      sizes[j] = norm(&q.value[(place.row + token) * d_ + place.col], &k.value[(place.row + j) * d_ + place.col]);
+      sizes[j] = norm(q.value.data() + (place.row + token) * d_ + place.col,
+                      k.value.data() + (place.row + j) * d_ + place.col);
     }
     return sizes;
   }
@@ -470,7 +475,7 @@ class Oracle {
     each_head([&](Place const& place) {
       auto const sum = [&](auto const& weight, auto const& values, std::size_t to, auto& sums) {
         for (std::size_t j = 0; j < weight.size(); ++j) {
-          add_row(weight[j], &values[(place.row + j) * d_ + place.col], dim_, &sums[to]);
+          add_row(weight[j], values.data() + (place.row + j) * d_ + place.col, dim_, sums.data() + to);
         }
       };
       std::vector<W> weight;
@@ -510,7 +515,7 @@ class Oracle {
         std::vector<double> const sizes = score_sizes(place, token, q, k);
         std::vector<double> dp_sizes(sizes.size());
         for (std::size_t j = 0; j < sizes.size(); ++j) {
-          dp_sizes[j] = norm(&dmean.value[query], &v.value[(place.row + j) * d_ + place.col]);
+          dp_sizes[j] = norm(dmean.value.data() + query, v.value.data() + (place.row + j) * d_ + place.col);
         }
         weigh(place, token, q.value, k.value, sizes, stage, -1, weight);
         // The gradients of the scores are in dp afterwards.
@@ -523,9 +528,9 @@ class Oracle {
         for (std::size_t j = 0; j < dp.size(); ++j) {
           std::size_t const key = (place.row + j) * d_ + place.col;
           auto const ds = static_cast<double>(dp[j]);
-          add_squares(ds, &k.value[key], dim_, &result.dq.size[query]);
-          add_squares(ds, &q.value[query], dim_, &result.dk.size[key]);
-          add_squares(static_cast<double>(weight[j]), &dmean.value[query], dim_, &result.dv.size[key]);
+          add_squares(ds, k.value.data() + key, dim_, result.dq.size.data() + query);
+          add_squares(ds, q.value.data() + query, dim_, result.dk.size.data() + key);
+          add_squares(static_cast<double>(weight[j]), dmean.value.data() + query, dim_, result.dv.size.data() + key);
         }
         for (int p = 0; p < probes; ++p) {
           weigh(place, token, q.probe(p), k.probe(p), sizes, stage, p, weight_probed);
@@ -553,7 +558,7 @@ class Oracle {
     Real mean = 0;
     double all = 0;
     for (std::size_t j = 0; j < dp.size(); ++j) {
-      dp[j] = dot(&dmean[query * d_ + place.col], &v[(place.row + j) * d_ + place.col]);
+      dp[j] = dot(dmean.data() + query * d_ + place.col, v.data() + (place.row + j) * d_ + place.col);
       if (p >= 0) dp[j] += static_cast<Real>(Noise(stage + 3, index + j)(p, dp_sizes[j]));
       mean += weight[j] * dp[j];
       all += std::abs(static_cast<double>(weight[j] * dp[j]));
@@ -574,9 +579,9 @@ class Oracle {
     std::size_t const query = (place.row + token) * d_ + place.col;
     for (std::size_t j = 0; j < ds.size(); ++j) {
       std::size_t const key = (place.row + j) * d_ + place.col;
-      add_row(ds[j], &k[key], dim_, &dq[query]);
-      add_row(ds[j], &q[query], dim_, &dk[key]);
-      add_row(weight[j], &dmean[query], dim_, &dv[key]);
+      add_row(ds[j], k.data() + key, dim_, dq.data() + query);
+      add_row(ds[j], q.data() + query, dim_, dk.data() + key);
+      add_row(weight[j], dmean.data() + query, dim_, dv.data() + key);
     }
   }
 

@@ -184,7 +184,7 @@ struct SortOfGroups {
     auto const key = [&](int i) { return static_cast<std::uint32_t>(random_bits(seed * 1000 + i) % 7); };
     for (int largest = 1; largest <= L::width; largest *= 2) {
       // One group of `largest` lanes, then as many lanes as two groups, four, ... of half, a quarter, ... of them.
-      auto const group_of = [&](int lane) { return Kokkos::max(1, largest >> (lane / largest)); };
+      auto const group_of = [&](int lane) { return Kokkos::max(1, largest >> Kokkos::min(lane / largest, 31)); };
       auto group = checker.lanes().template fill<int>(1);
       checker.lanes().each([&](int lane, int& own) { own = group_of(lane); }, group);
       check_sort<N>(

@@ -31,7 +31,7 @@ void check_alone(std::string const& why, std::string const& what_to_do);
 class Alone {
  public:
   Alone();
-  ~Alone();
+  ~Alone();  // NOLINT(performance-trivially-destructible): with MPI it is not
   Alone(Alone const&) = delete;
   Alone& operator=(Alone const&) = delete;
 };
