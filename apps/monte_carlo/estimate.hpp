@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -92,27 +93,28 @@ class EstimatePlan {
   /// The same from other sums, which also become output.sums.
   template <class Sums>
   void finish(Exec const& exec, OutputOn<MonteCarlo, Exec, T> const& output, Sums const& sums) {
-    double const of_one = parameters_.quantity == Quantity::call ? parameters_.spot : 1;
-    Kokkos::parallel_for(label_ + "::finish", over<int>(exec, 1),
-                         Finish<T, Memory, Sums>{output.sums, output.estimate, output.standard_error, parameters_.count,
-                                                 std::ldexp(of_one, -digits_of(parameters_)), sums});
+    Kokkos::parallel_for(
+        label_ + "::finish", over<int>(exec, 1),
+        Finish<T, Memory, Sums>{output.sums, output.estimate, output.standard_error, parameters_.count, unit(), sums});
     last_ = output;
   }
 
   [[nodiscard]] std::string note() const {
     if (!last_) return {};
-    T estimate = 0;
-    T error = 0;
-    Kokkos::deep_copy(estimate, last_->estimate);
-    Kokkos::deep_copy(error, last_->standard_error);
+    T standard_error = 0;
+    Kokkos::deep_copy(standard_error, last_->standard_error);
+    auto const error = static_cast<double>(standard_error);
     if (!(error > 0)) return parameters_.count == 0 ? "no points" : "no spread";
-    double const off = (static_cast<double>(estimate) - exact_value(parameters_)) / static_cast<double>(error);
+    // From the sums, as the reference does: a float may round the estimate by more than the standard error.
+    auto const sums = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, last_->sums);
+    auto const total = static_cast<double>(std::accumulate(sums.data(), sums.data() + replicates, std::int64_t{0}));
+    double const off = total / static_cast<double>(parameters_.count) * unit() - exact_value<T>(parameters_);
     char text[96];
     if (is_judged(parameters_)) {
-      (void)std::snprintf(text, sizeof text, "%+.1f of %d sigma (%.0e), p<%.0e", off, most_standard_errors,
-                          static_cast<double>(error), false_alarms);
+      (void)std::snprintf(text, sizeof text, "%+.1f of %.3g sigma (%.0e), p<%.0e", off / error,
+                          most_standard_errors + most_bias<T>(parameters_) / error, error, false_alarms);
     } else {
-      (void)std::snprintf(text, sizeof text, "%+.1f sigma (%.0e)", off, static_cast<double>(error));
+      (void)std::snprintf(text, sizeof text, "%+.1f sigma (%.0e)", off / error, error);
     }
     return text;
   }
@@ -122,6 +124,11 @@ class EstimatePlan {
   [[nodiscard]] std::string const& label() const { return label_; }
 
  private:
+  /// The value of 1 in a sum.
+  [[nodiscard]] double unit() const {
+    return std::ldexp(parameters_.quantity == Quantity::call ? parameters_.spot : 1, -digits_of(parameters_));
+  }
+
   Parameters parameters_;
   std::string label_;
   std::optional<OutputOn<MonteCarlo, Exec, T>> last_;

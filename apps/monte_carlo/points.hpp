@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numbers>
 
 #include "problem.hpp"
 
@@ -94,23 +93,15 @@ struct SobolPoints {
   }
 };
 
-/// Returns two independent normal numbers: r cos(2 pi v) and r sin(2 pi v), r = sqrt(-2 log u), u in (0, 1], v in
-/// [0, 1) (Box, Muller). The coordinates have 24 bits in float, 32 in double.
+/// Returns two independent normal numbers of a random point: r cos(2 pi v) and r sin(2 pi v), r = sqrt(-2 log u), u in
+/// (0, 1], v in [0, 1) (Box, Muller). The coordinates have 24 bits in float, 32 in double; u is the end of its cell.
 template <class T>
 [[nodiscard]] KOKKOS_FUNCTION Kokkos::Array<T, 2> normals_of(Point point) {
-  if constexpr (sizeof(T) == 4) return collective::two_normals<T>(point.a, point.b);
-  constexpr T cell = T(1) / static_cast<T>(std::uint64_t{1} << 32);
-  T const r = Kokkos::sqrt(T(-2) * Kokkos::log(static_cast<T>(std::uint64_t{point.a} + 1) * cell));
-  // The nearest quarter turn is taken away first, which is exact: 2 pi v = pi / 2 (quarter + rest).
-  T const turns = 4 * static_cast<T>(point.b) * cell;
-  T const quarter = Kokkos::floor(turns + T(0.5));
-  T const angle = T(1.57079632679489661923) * (turns - quarter);
-  T const sine = Kokkos::sin(angle);
-  T const cosine = Kokkos::cos(angle);
-  int const quadrant = static_cast<int>(quarter) & 3;
-  T const along = quadrant % 2 == 0 ? cosine : sine;
-  T const across = quadrant % 2 == 0 ? sine : cosine;
-  return {r * (quadrant == 1 || quadrant == 2 ? -along : along), r * (quadrant >= 2 ? -across : across)};
+  if constexpr (sizeof(T) == 4) {
+    return collective::two_normals<T>(point.a, point.b);
+  } else {
+    return collective::two_normals_of_32<T>(static_cast<T>(std::uint64_t{point.a} + 1), point.b);
+  }
 }
 
 /// Random points 2 k and 2 k + 1 have the two normal numbers of elements 2 k and 2 k + 1 of the bits of stream 0. Four
@@ -149,18 +140,23 @@ struct RandomNormals {
   }
 };
 
-/// The first normal number of each Sobol point: every value has a point of its own.
+/// The first normal number of each Sobol point: every value has a point of its own. u = (a | 1) / 2^32 is the middle of
+/// a cell of 2^-31. An odd number is rounded to float up as often as down, so u has no bias; a + 1/2 would lose its
+/// half.
 template <class T>
 struct SobolNormals {
   SobolPoints points;
 
+  [[nodiscard]] KOKKOS_FUNCTION static T normal_of(Point point) {
+    return collective::two_normals_of_32<T>(static_cast<T>(point.a | 1), point.b)[0];
+  }
   [[nodiscard]] KOKKOS_FUNCTION T at(std::size_t replicate, std::uint64_t first, std::uint64_t j) const {
-    return normals_of<T>(points.at(replicate, first, j))[0];
+    return normal_of(points.at(replicate, first, j));
   }
   template <class Body>
   KOKKOS_FUNCTION void for_each(std::size_t replicate, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
                                 Body const& body) const {
-    points.for_each(replicate, first, begin, end, [&](Point point) { body(normals_of<T>(point)[0]); });
+    points.for_each(replicate, first, begin, end, [&](Point point) { body(normal_of(point)); });
   }
 };
 
@@ -230,15 +226,15 @@ template <class T>
 }
 
 /// The discounted payoff of the option, in units of the spot price: max(x - strike, 0). Its price at the end is
-/// x = exp(s z - s^2 / 2) with the normal number z.
+/// x = exp2(deviation z + drift) with the normal number z.
 template <class T>
-struct Call {
+struct Call : Market<T> {
   using Sum = std::int64_t;
-  T strike;
-  T deviation;  ///< s / log 2: exp2 costs less than exp
-  T drift;      ///< -s^2 / 2 / log 2
-  T factor;     ///< of the control variate x, whose mean is 1
-  T scale;      ///< 2^digits
+  using Market<T>::strike;
+  using Market<T>::deviation;
+  using Market<T>::drift;
+  using Market<T>::factor;
+  T scale;  ///< 2^digits
   Variates variates;
 
   [[nodiscard]] KOKKOS_FUNCTION static std::int64_t total(std::int64_t sum, std::uint64_t) { return sum; }
@@ -295,11 +291,7 @@ void with_points(Parameters const& parameters, Body const& body) {
   auto const with_generator = [&]<class Generator>(collective::RandomWords<Generator> const& words) {
     bool const sobol = parameters.points == Points::sobol;
     if (parameters.quantity == Quantity::call) {
-      double const s = parameters.deviation();
-      double const of_one = 1 / std::numbers::ln2;
-      Call<T> const call{static_cast<T>(parameters.relative_strike()), static_cast<T>(s * of_one),
-                         static_cast<T>(-s * s / 2 * of_one),          static_cast<T>(control_factor(parameters)),
-                         static_cast<T>(std::ldexp(1.0, digits)),      parameters.variates};
+      Call<T> const call{market_of<T>(parameters), static_cast<T>(std::ldexp(1.0, digits)), parameters.variates};
       if (sobol) return body(SobolNormals<T>{shifted_points<Generator>(parameters.seed)}, call);
       return body(RandomNormals<T, Generator>{words}, call);
     }

@@ -9,18 +9,20 @@
 /// 9 u r (collective/random.hpp). The payoff lies between its values at both ends of the price's interval: if even the
 /// highest price is below the strike k, it is exactly 0, and otherwise it has the error of the price, of k and of one
 /// rounding.
-/// Rounded to a whole number of units, v and a result within v +- e differ by at most the distance from round(v) to
-/// round(v +- e). The offset of a sum is the sum of these distances.
+/// Rounded to a whole number of units, v and a result within v +- e differ by at most the distance m from round(v) to
+/// round(v +- e). The constants of the market and the coordinates of a point are rounded to the dtype as the kernel
+/// rounds them. So what is left has nearly the mean 0, and a sum may differ by much less than the sum of m: see
+/// most_of_sum.
 ///
 /// Estimate and standard error are computed in double from the sums. A row's are compared with what its own sums give:
 /// only the roundings of this last step may differ. A file has values of other sums, so their offsets follow from the
 /// offsets of the sums.
 ///
-/// The estimate must also agree with the exact value: |estimate - exact| <= 7 standard errors and rounding errors. The
-/// means of 32 replicates give the standard error, so the quotient has Student's distribution with 31 degrees of
-/// freedom: it exceeds 7 with a probability of 7e-8. Means of 1024 points or more are taken for normal; with fewer
-/// points, or a thousand paying points, nothing is said. Shifted Sobol sequences have means whose distribution is not
-/// known, but they are independent and bounded.
+/// The estimate must also agree with the exact value: |estimate - exact| <= 7 standard errors and most_bias. The means
+/// of 32 replicates give the standard error, so the quotient has Student's distribution with 31 degrees of freedom: it
+/// exceeds 7 with a probability of 7e-8. Means of 1024 points or more are taken for normal; with fewer points, or a
+/// thousand paying points, nothing is said. Shifted Sobol sequences have means whose distribution is not known, but
+/// they are independent and bounded.
 
 #include <algorithm>
 #include <array>
@@ -49,10 +51,17 @@ namespace {
 
 using Sums = std::array<std::int64_t, replicates>;
 
-// A point's value in units, and the most by which a result may differ.
+// A value in units, and the most by which a result may differ; or the sum over points, also of the squares of that.
 struct Value {
-  std::int64_t units;
-  std::int64_t most;
+  std::int64_t units = 0;
+  std::int64_t most = 0;
+  double squares = 0;
+
+  void add(Value const& point) {
+    units += point.units;
+    most += point.most;
+    squares += static_cast<double>(point.most) * static_cast<double>(point.most);
+  }
 };
 
 struct Coordinates {
@@ -94,6 +103,7 @@ class PointOracle {
       : of_(of),
         words_(of.generator == Generator::philox, of.seed, 0),
         shifts_(of.generator == Generator::philox, of.seed, 1),
+        market_(market_of<T>(of)),
         unit_(std::ldexp(Wide(1), digits_of(of))) {}
 
   // Point j of replicate r, whose first point has index `first`.
@@ -110,6 +120,9 @@ class PointOracle {
 
  private:
   using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
+  // A random point of `call` has so many bits less than 32.
+  static constexpr int unused = std::is_same_v<T, double> ? 0 : 8;
+  static constexpr Wide cells = Wide(std::uint64_t{1} << (32 - unused));
   struct Priced {
     Wide payoff;
     Wide payoff_error;
@@ -146,9 +159,9 @@ class PointOracle {
 
   [[nodiscard]] Priced priced(Wide z, Wide r) const {
     Wide const u = static_cast<Wide>(unit_roundoff(dtype_of<T>));
-    Wide const s = static_cast<Wide>(of_.deviation());
-    Wide const strike = static_cast<Wide>(of_.relative_strike());
-    Wide const drift = -s * s / 2;
+    Wide const s = static_cast<Wide>(market_.deviation) * std::numbers::ln2_v<Wide>;
+    Wide const strike = static_cast<Wide>(market_.strike);
+    Wide const drift = static_cast<Wide>(market_.drift) * std::numbers::ln2_v<Wide>;
     Wide const log = drift + s * z;
     Wide const price = std::exp(log);
     Wide const payoff = price > strike ? price - strike : 0;
@@ -160,11 +173,22 @@ class PointOracle {
     Wide const payoff_error = std::max(payoff - lowest, highest - payoff) + Wide(1.01) * u * highest;
     return {payoff, payoff_error, price, price_error};
   }
+  // u of a random point: the upper end of a cell.
+  [[nodiscard]] static Wide end(std::uint32_t a) { return (static_cast<Wide>(a >> unused) + 1) / cells; }
+  // u of a Sobol point: the middle of a cell of 2^-31, rounded to the dtype.
+  [[nodiscard]] static Wide middle(std::uint32_t a) {
+    return std::ldexp(static_cast<Wide>(static_cast<T>(a / 2 * 2.0 + 1)), -32);
+  }
+  // 4 v. The distance of a Sobol point from the nearest quarter is rounded to the dtype.
+  [[nodiscard]] Wide quarters(std::uint32_t b) const {
+    if (of_.points == Points::random) return 4 * static_cast<Wide>(b >> unused) / cells;
+    double const all = std::ldexp(b, -30);
+    double const nearest = std::round(all);
+    return static_cast<Wide>(nearest) + static_cast<Wide>(static_cast<T>(all - nearest));
+  }
   [[nodiscard]] Value of_call(Coordinates x, bool second) const {
-    int const unused = std::is_same_v<T, double> ? 0 : 8;
-    Wide const cells = std::ldexp(Wide(1), 32 - unused);
-    Wide const r = std::sqrt(-2 * std::log((static_cast<Wide>(x.a >> unused) + 1) / cells));
-    Wide const angle = 2 * std::numbers::pi_v<Wide> * (static_cast<Wide>(x.b >> unused) / cells);
+    Wide const r = std::sqrt(-2 * std::log(of_.points == Points::sobol ? middle(x.a) : end(x.a)));
+    Wide const angle = std::numbers::pi_v<Wide> / 2 * quarters(x.b);
     Wide const z = r * (second ? std::sin(angle) : std::cos(angle));
     Wide const u = static_cast<Wide>(unit_roundoff(dtype_of<T>));
     Priced const up = priced(z, r);
@@ -175,7 +199,7 @@ class PointOracle {
       value = (up.payoff + down.payoff) / 2;
       error = (up.payoff_error + down.payoff_error) / 2 + u * value;
     } else if (of_.variates == Variates::control) {
-      auto const factor = static_cast<Wide>(control_factor(of_));
+      auto const factor = static_cast<Wide>(market_.factor);
       value -= factor * (up.price - 1);
       error += std::abs(factor) * (up.price_error + 4 * u * (up.price + 1)) + u * std::abs(value);
     }
@@ -189,13 +213,24 @@ class PointOracle {
   verify::RandomWords words_;
   verify::RandomWords shifts_;
   Sobol sobol_;
+  Market<T> market_;
   Wide unit_;
 };
 
 struct Total {
   Sums units{};
   Sums most{};
+  std::array<double, replicates> squares{};  // of the points' `most`
 };
+
+// Returns the most by which a sum of `points` may differ. Their roundings have a mean: most_mean_rounding of the
+// bounds, and the common rounding. Independent roundings within m_i have a sum further from its mean than 7 sqrt(sum
+// m_i^2) with a probability of 5e-11 at most (Hoeffding, 1963).
+std::int64_t most_of_sum(double points, std::int64_t most, double squares, double common) {
+  auto const any = static_cast<double>(most);
+  double const mean = most_mean_rounding * any + common * points;
+  return static_cast<std::int64_t>(std::min(any, std::ceil(mean + 7 * std::sqrt(squares))));
+}
 
 // The sums over every `count`-th part of the points, from part `own` on.
 template <class T>
@@ -219,18 +254,15 @@ Total sum_of(Parameters const& parameters, std::size_t own, std::size_t count) {
   for_blocks(parts.size(), 1, [&](std::size_t p, std::size_t, std::size_t) {
     Part const& part = parts[p];
     std::uint64_t const first = points_of(part.r, parameters.count).begin;
-    Value sum{0, 0};
-    for (std::uint64_t j = part.begin; j < part.end; ++j) {
-      Value const value = points.value(part.r, first, j);
-      sum.units += value.units;
-      sum.most += value.most;
-    }
+    Value sum;
+    for (std::uint64_t j = part.begin; j < part.end; ++j) sum.add(points.value(part.r, first, j));
     sums[p] = sum;
   });
   Total total;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     total.units[parts[p].r] += sums[p].units;
     total.most[parts[p].r] += sums[p].most;
+    total.squares[parts[p].r] += sums[p].squares;
   }
   return total;
 }
@@ -241,14 +273,14 @@ std::string text_of(double value, int digits) {
   return text;
 }
 
-// Whether the estimate agrees with the exact value.
-Statistic agreement(double estimate, double exact, double standard_error, double rounding) {
+// Whether the estimate is within a limit of the exact value.
+Statistic agreement(double estimate, double exact, double standard_error, double limit) {
   Statistic result{.fault = {}, .false_alarms = false_alarms};
   double const off = std::abs(estimate - exact);
-  if (off <= most_standard_errors * standard_error + rounding) return result;
+  if (off <= limit) return result;
   result.fault = "the estimate " + text_of(estimate, 9) + " is " + text_of(off / standard_error, 3) +
                  " standard errors from the exact " + text_of(exact, 9) + " (at most " +
-                 text_of(most_standard_errors, 1) + " in all but " + text_of(false_alarms, 1) + " of all runs)";
+                 text_of(limit / standard_error, 3) + " in all but " + text_of(false_alarms, 1) + " of all runs)";
   return result;
 }
 
@@ -305,7 +337,11 @@ std::optional<Total> sums_in(std::vector<HostField> const& result) {
 }
 
 template <class T>
-std::vector<ExpectedField> expected(Parameters const& parameters, Total const& total) {
+std::vector<ExpectedField> expected(Parameters const& parameters, Total total) {
+  for (std::size_t r = 0; r < replicates; ++r) {
+    auto const points = static_cast<double>(points_of(r, parameters.count).size());
+    total.most[r] = most_of_sum(points, total.most[r], total.squares[r], common_rounding<T>(parameters));
+  }
   auto const n = static_cast<double>(parameters.count);
   ExpectedField sums = zero_field("sums", {replicates});
   sums.terms = n / replicates + 1;
@@ -317,22 +353,26 @@ std::vector<ExpectedField> expected(Parameters const& parameters, Total const& t
   if (!exact) sums.offset.assign(total.most.begin(), total.most.end());
   auto [estimate, standard_error] = means_of<T>(parameters, total);
 
-  if (is_judged(parameters)) {
-    bool const call = parameters.quantity == Quantity::call;
-    // The coordinates are fractions of 24 or 32 bits. Moved by one of them, z changes by 7 of them on average.
-    double const cell = std::is_same_v<T, double> ? 0x1p-32 : 0x1p-24;
-    double const of_cells = call ? 64 * parameters.deviation() * cell * parameters.spot : 0x1p-31;
-    double const rounding = estimate.offset[0] + of_cells + 2 * unit_roundoff(dtype_of<T>) * estimate.value[0];
-    estimate.statistic = [exact_one = exact_value(parameters), error = standard_error.value[0],
-                          rounding](HostField const& actual) {
-      return agreement(static_cast<double>(*static_cast<T const*>(actual.data.get())), exact_one, error, rounding);
+  bool const judged = is_judged(parameters);
+  double const exact_one = exact_value<T>(parameters);
+  double const limit = most_standard_errors * standard_error.value[0] + most_bias<T>(parameters);
+  if (judged) {
+    // Only if not all of the row's sums are there: the dtype rounds the estimate.
+    double const rounded = limit + unit_roundoff(dtype_of<T>) * std::abs(exact_one);
+    estimate.statistic = [exact_one, error = standard_error.value[0], rounded](HostField const& actual) {
+      return agreement(static_cast<double>(*static_cast<T const*>(actual.data.get())), exact_one, error, rounded);
     };
   }
-  estimate.of_result = [parameters, known = estimate](std::vector<HostField> const& result) {
+  estimate.of_result = [parameters, judged, exact_one, limit, known = estimate,
+                        error = standard_error.value[0]](std::vector<HostField> const& result) {
     std::optional<Total> const own = sums_in(result);
     if (!own) return known;
     ExpectedField field = means_of<T>(parameters, *own).first;
-    field.statistic = known.statistic;
+    if (judged) {
+      field.statistic = [mean = field.value[0], exact_one, error, limit](HostField const&) {
+        return agreement(mean, exact_one, error, limit);
+      };
+    }
     return field;
   };
   standard_error.of_result = [parameters, known = standard_error](std::vector<HostField> const& result) {
@@ -356,6 +396,7 @@ std::vector<ExpectedField> MonteCarlo::reference_of_part(Input<T, Kokkos::HostSp
                           static_cast<std::size_t>(part.ranks.count()));
   part.ranks.sum(std::span<std::int64_t>(total.units));
   part.ranks.sum(std::span<std::int64_t>(total.most));
+  part.ranks.sum(std::span<double>(total.squares));
   return expected<T>(input.parameters, total);
 }
 

@@ -60,13 +60,22 @@ def values_of_pi(x, variates, digits):
     return 4 * one * inside + 3 * rounded - 2 * one
 
 
-def normals(x, dtype):
-    """Two per point: Box and Muller's cosine and sine."""
+def normals(x, dtype, points):
+    """Two per point: Box and Muller's cosine and sine. A random point has the upper end of a cell for u, and 24 bits in
+    float. A Sobol point has the middle of a cell of 2^-31, rounded, and the rounded distance from a quarter turn."""
     wide = np.longdouble if dtype == DOUBLE else np.float64
-    unused = np.uint64(0 if dtype == DOUBLE else 8)
-    cell = wide(2) ** -(32 - int(unused))
-    r = np.sqrt(-2 * np.log(((x[0] >> unused) + np.uint64(1)).astype(wide) * cell))
-    angle = 8 * np.arctan(wide(1)) * ((x[1] >> unused).astype(wide) * cell)
+    if points == "sobol":
+        u = (x[0] | np.uint64(1)).astype(dtype).astype(wide) * wide(2) ** -32
+        turns = x[1].astype(wide) * wide(2) ** -30
+        quarter = np.floor(turns + wide(0.5))
+        turns = quarter + (turns - quarter).astype(dtype).astype(wide)
+    else:
+        unused = np.uint64(0 if dtype == DOUBLE else 8)
+        cell = wide(2) ** -(32 - int(unused))
+        u = ((x[0] >> unused) + np.uint64(1)).astype(wide) * cell
+        turns = 4 * (x[1] >> unused).astype(wide) * cell
+    r = np.sqrt(-2 * np.log(u))
+    angle = 2 * np.arctan(wide(1)) * turns
     return r * np.cos(angle), r * np.sin(angle)
 
 
@@ -93,7 +102,7 @@ def estimate_case(name, description, n, dtype, quantity, points, variates, seed=
     sizes = [n // REPLICATES + (r < n % REPLICATES) for r in range(REPLICATES)]
     element = np.arange(2 * max(n, REPLICATES), dtype=np.uint64)
     drawn = words(element, seed % 2**64, 1 if points == "sobol" else 0, 0).reshape(-1, 2).T
-    both = np.stack(normals(drawn, dtype), axis=1).reshape(-1)  # random points share their coordinates in pairs
+    both = np.stack(normals(drawn, dtype, points), axis=1).reshape(-1)  # random points share their coordinates in pairs
     sums = []
     first = 0
     for r, size in enumerate(sizes):
@@ -101,7 +110,7 @@ def estimate_case(name, description, n, dtype, quantity, points, variates, seed=
         if quantity == "pi":
             value = values_of_pi(x, variates, digits)
         else:
-            z = normals(x, dtype)[0] if points == "sobol" else both[first : first + size]
+            z = normals(x, dtype, points)[0] if points == "sobol" else both[first : first + size]
             value = values_of_call(z, variates, digits, s, strike)
         sums.append(int(value.sum()))
         first += size

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 #include <vector>
 
@@ -134,12 +135,45 @@ TEST(Normal, SineAndCosineOfEachAngle) {
 TEST(Normal, RadiusOfEachU) {
   double worst = 0;
   for (std::uint32_t k = 1; k < std::uint32_t{1} << 24; k += k < (std::uint32_t{1} << 24) - 65536 ? 7 : 1) {
-    float const square = detail::minus_two_log<float>((k - 1) << 8 | 0xff);  // the lower 8 bits do not count
+    float const square = detail::minus_two_log<24>(static_cast<float>(k));
     double const exact = -2 * std::log(static_cast<double>(k) * 0x1p-24);
     worst = std::max(worst, std::abs(static_cast<double>(square) - exact) / exact);
   }
   EXPECT_LT(worst, 2 * 0x1p-24);
-  EXPECT_EQ(detail::minus_two_log<float>(0xffff'ffff), 0);  // u = 1
+  EXPECT_EQ(detail::minus_two_log<24>(0x1p24f), 0);  // u = 1
+  // Those that only 32 bits have.
+  double worst_of_32 = 0;
+  for (std::uint64_t k = 1; k < std::uint64_t{1} << 32; k += 1 + k / 4099) {
+    auto const rounded = static_cast<float>(k);
+    double const exact = -2 * std::log(static_cast<double>(rounded) * 0x1p-32);
+    double const error = std::abs(static_cast<double>(detail::minus_two_log<32>(rounded)) - exact);
+    worst_of_32 = std::max(worst_of_32, error / (rounded < 0x1p32f ? exact : 1));
+  }
+  EXPECT_LT(worst_of_32, 2 * 0x1p-24);
+  EXPECT_EQ(detail::minus_two_log<32>(0x1p32f), 0);
+}
+
+// The eighths of a turn and their neighbours, and the ends of u.
+template <class T>
+void expect_normals_of_32() {
+  for (std::uint32_t eighth = 0; eighth < 8; ++eighth) {
+    for (std::uint32_t const step : {0xffff'ffffU, 0U, 1U}) {
+      for (std::uint32_t const a : {1U, 0x8000'0001U, 0xffff'ffffU}) {
+        std::uint32_t const v = (eighth << 29) + step;
+        auto const k = static_cast<T>(a);
+        auto const two = two_normals_of_32<T>(k, v);
+        long double const r = std::sqrt(-2 * std::log(static_cast<long double>(k) * 0x1p-32L));
+        long double const angle = 2 * std::numbers::pi_v<long double> * static_cast<long double>(v) * 0x1p-32L;
+        auto const tolerance = static_cast<double>(normal_roundings * std::exp2(-std::numeric_limits<T>::digits) * r);
+        EXPECT_NEAR(two[0], static_cast<double>(r * std::cos(angle)), tolerance) << a << " " << v;
+        EXPECT_NEAR(two[1], static_cast<double>(r * std::sin(angle)), tolerance) << a << " " << v;
+      }
+    }
+  }
+}
+TEST(Normal, Of32Bits) {
+  expect_normals_of_32<float>();
+  expect_normals_of_32<double>();
 }
 
 // Elements 0 and 2 have one word, 1 and 3 the other.

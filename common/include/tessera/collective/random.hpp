@@ -173,15 +173,14 @@ template <class T>
   }
 }
 
-/// Returns -2 log u for the number u of PositiveUniform that has these bits.
-template <class T>
-[[nodiscard]] KOKKOS_FUNCTION T minus_two_log(BitsOf<T> bits) {
+/// Returns -2 log(k / 2^digits), k from 1 to 2^digits.
+template <int digits, class T>
+[[nodiscard]] KOKKOS_FUNCTION T minus_two_log(T k) {
   if constexpr (std::is_same_v<T, float>) {
-    // 2^24 u = 2^e m with m in [4/3, 8/3), and a polynomial for -2 log(m / 2) in 2 - m: its relative error is 5.1e-8.
-    // Exact for u = 1; a relative error of at most 2^-23 for all u. Without the library's tests for zero, denormal and
+    // k = 2^e m with m in [4/3, 8/3), and a polynomial for -2 log(m / 2) in 2 - m: its relative error is 5.1e-8. Exact
+    // for k = 2^digits; a relative error of at most 2^-23 for all k. Without the library's tests for zero, denormal and
     // infinite arguments.
-    float const of_u = static_cast<float>((bits >> 8) + 1);
-    auto const word = Kokkos::bit_cast<std::int32_t>(of_u);
+    auto const word = Kokkos::bit_cast<std::int32_t>(k);
     std::int32_t const exponent = (word - 0x3faaaaab) & ~0x7fffff;  // e 2^23; subtracted are the bits of 4/3
     float const x = 2 - Kokkos::bit_cast<float>(word - exponent);
     float p = 0.000550286262f;
@@ -192,9 +191,10 @@ template <class T>
     p = p * x + 0.0312648825f;
     p = p * x + 0.0833330601f;
     p = p * x + 0.249999404f;
-    return (static_cast<float>(exponent) * 0x1p-23f - 23) * -1.38629436f + (x * x * p + x);
+    return (static_cast<float>(exponent) * 0x1p-23f - (digits - 1)) * -1.38629436f + (x * x * p + x);
   } else {
-    return T(-2) * Kokkos::log(fraction<T>(bits, 1));
+    constexpr T unit = T(1) / static_cast<T>(std::uint64_t{1} << digits);
+    return T(-2) * Kokkos::log(k * unit);
   }
 }
 
@@ -211,6 +211,19 @@ template <class T>
   return Kokkos::sqrt(x);
 }
 
+/// Returns r cos(a) and r sin(a), a = pi / 2 (quadrant + rest), |rest| <= 1/2. The quadrant is in the upper two bits.
+template <class T>
+[[nodiscard]] KOKKOS_FUNCTION Kokkos::Array<T, 2> turned(T r, BitsOf<T> quadrant, T rest) {
+  using Bits = BitsOf<T>;
+  constexpr Bits sign = Bits{1} << (8 * sizeof(T) - 1);
+  auto const [sine, cosine] = of_quarter_turns(rest);
+  bool const is_odd = (quadrant << 1 & sign) != 0;
+  T const along = is_odd ? sine : cosine;
+  T const across = is_odd ? cosine : sine;
+  return {r * Kokkos::bit_cast<T>(Kokkos::bit_cast<Bits>(along) ^ ((quadrant ^ quadrant << 1) & sign)),
+          r * Kokkos::bit_cast<T>(Kokkos::bit_cast<Bits>(across) ^ (quadrant & sign))};
+}
+
 }  // namespace detail
 
 /// The roundings of a normal number, each relative to r: log 2 (one unit in the last place, halved by the root, and its
@@ -225,18 +238,18 @@ template <class T>
   constexpr int size = 8 * sizeof(T);
   constexpr int digits = size == 64 ? 53 : 24;
   constexpr T unit = T(4) / static_cast<T>(std::uint64_t{1} << digits);
-  constexpr Bits sign = Bits{1} << (size - 1);
-  T const r = detail::root(detail::minus_two_log<T>(u));
-  // a = pi / 2 (quadrant + rest), |rest| <= 1/2. The upper two bits of v are the quarter; the lower ones, as a signed
-  // number, are the rest.
+  T const r = detail::root(detail::minus_two_log<digits>(static_cast<T>((u >> (size - digits)) + 1)));
+  // The upper two bits of v are the quarter; the lower ones, as a signed number, are the rest.
   T const rest = static_cast<T>(static_cast<std::make_signed_t<Bits>>(v << 2) >> (size - digits + 2)) * unit;
-  Bits const quadrant = v + (Bits{1} << (size - 3));  // in the upper two bits
-  auto const [sine, cosine] = detail::of_quarter_turns(rest);
-  bool const is_odd = (quadrant << 1 & sign) != 0;
-  T const along = is_odd ? sine : cosine;
-  T const across = is_odd ? cosine : sine;
-  return {r * Kokkos::bit_cast<T>(Kokkos::bit_cast<Bits>(along) ^ ((quadrant ^ quadrant << 1) & sign)),
-          r * Kokkos::bit_cast<T>(Kokkos::bit_cast<Bits>(across) ^ (quadrant & sign))};
+  return detail::turned(r, static_cast<Bits>(v + (Bits{1} << (size - 3))), rest);
+}
+
+/// The same from u = k / 2^32, k from 1 to 2^32, and all 32 bits of v, whose rest is rounded to T.
+template <class T>
+[[nodiscard]] KOKKOS_FUNCTION Kokkos::Array<T, 2> two_normals_of_32(T k, std::uint32_t v) {
+  T const rest = static_cast<T>(static_cast<std::int32_t>(v << 2)) * T(0x1p-32);
+  auto const quadrant = detail::BitsOf<T>{v + (std::uint32_t{1} << 29)} << (8 * sizeof(T) - 32);
+  return detail::turned(detail::root(detail::minus_two_log<32>(k)), quadrant, rest);
 }
 
 /// Mean 0, variance 1.
