@@ -45,7 +45,7 @@ class DrawnNumbers {
     }
     std::size_t const blocks = std::max<std::size_t>(1, n_ / block);
     std::vector<std::size_t> outside(blocks, n_);
-    std::vector<std::vector<verify::RandomTest>> tests(blocks);
+    std::vector<std::vector<randomness::RandomTest>> tests(blocks);
     for_blocks(blocks, 1, [&](std::size_t b, std::size_t, std::size_t) {
       std::size_t const begin = n_ / blocks * b + std::min(b, n_ % blocks);
       std::size_t const end = begin + n_ / blocks + (b < n_ % blocks ? 1 : 0);
@@ -60,9 +60,9 @@ class DrawnNumbers {
                      " is outside of the distribution's range";
       return result;
     }
-    std::vector<verify::RandomTest> battery{{"repeated groups", verify::repeats(hashes_of_groups())}};
+    std::vector<randomness::RandomTest> battery{{"repeated groups", randomness::repeats(hashes_of_groups())}};
     for (auto const& some : tests) battery.insert(battery.end(), some.begin(), some.end());
-    if (std::string const why = verify::rejection_of(battery, false_alarms); !why.empty()) {
+    if (std::string const why = randomness::rejection_of(battery, false_alarms); !why.empty()) {
       result.fault = "the numbers are not random: " + why;
     }
     return result;
@@ -93,7 +93,7 @@ class DrawnNumbers {
     }
   }
 
-  [[nodiscard]] std::vector<verify::RandomTest> tests_of(std::size_t begin, std::size_t end) const {
+  [[nodiscard]] std::vector<randomness::RandomTest> tests_of(std::size_t begin, std::size_t end) const {
     std::string const of = "block at " + std::to_string(begin) + ": ";
     if (is_integers()) {
       return {{of + "frequency", of_integers<256>(begin, end, 1)},
@@ -101,9 +101,9 @@ class DrawnNumbers {
     }
     std::vector<std::uint32_t> words(end - begin);
     for (std::size_t i = begin; i < end; ++i) words[i - begin] = word(numbers_[i]);
-    return {{of + "frequency", verify::frequency(words)},
-            {of + "serial pairs", verify::serial_pairs(words)},
-            {of + "gaps", verify::gaps(words)}};
+    return {{of + "frequency", randomness::frequency(words)},
+            {of + "serial pairs", randomness::serial_pairs(words)},
+            {of + "gaps", randomness::gaps(words)}};
   }
 
   // Whether groups of integers fall as often into each cell as they should; a cell has one of `parts` equal parts of
@@ -132,7 +132,7 @@ class DrawnNumbers {
       }
       ++counts[cell];
     }
-    return verify::cells(counts, probabilities);
+    return randomness::cells(counts, probabilities);
   }
 
   // At most 2^22 groups, evenly spread.

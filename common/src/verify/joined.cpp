@@ -21,7 +21,7 @@ namespace tessera {
 
 namespace {
 
-constexpr auto const& bounds = expected_bounds;
+constexpr auto const& bound_fields = expected_bounds;
 
 bool has_other_than_zero(std::vector<double> const& numbers) {
   return std::ranges::any_of(numbers, [](double number) { return !(number == 0); });
@@ -49,8 +49,8 @@ class Joined {
     } else {
       narrow_ = pooled_array<float>(count_);
     }
-    for (std::size_t b = 0; b < bounds.size(); ++b) {
-      if (needs_[b] && (all_.*bounds[b]).empty()) empty.push_back(&(all_.*bounds[b]));
+    for (std::size_t b = 0; b < bound_fields.size(); ++b) {
+      if (needs_[b] && (all_.*bound_fields[b]).empty()) empty.push_back(&(all_.*bound_fields[b]));
     }
     for_blocks(empty.size(), 1, [&](std::size_t i, std::size_t, std::size_t) { *empty[i] = zeros(count_); });
   }
@@ -63,9 +63,9 @@ class Joined {
       throw std::logic_error("a part of the reference of `" + all_.name + "` has " + std::to_string(part.value.size()) +
                              " values (its rows have " + std::to_string(count) + "); make them agree");
     }
-    std::array<bool, bounds.size()> has{};
-    for (std::size_t b = 0; b < bounds.size(); ++b) {
-      std::vector<double> const& numbers = part.*bounds[b];
+    std::array<bool, bound_fields.size()> has{};
+    for (std::size_t b = 0; b < bound_fields.size(); ++b) {
+      std::vector<double> const& numbers = part.*bound_fields[b];
       // Zeros say nothing in a scale or an offset; in the others they say more than nothing does.
       has[b] = b < 2 ? has_other_than_zero(numbers) : !numbers.empty();
     }
@@ -79,17 +79,17 @@ class Joined {
         lack(needs_wide_);
       }
     } else {
-      for (std::size_t b = 0; b < bounds.size(); ++b) {
-        if (has[b] && (all_.*bounds[b]).empty()) lack(needs_[b]);
+      for (std::size_t b = 0; b < bound_fields.size(); ++b) {
+        if (has[b] && (all_.*bound_fields[b]).empty()) lack(needs_[b]);
       }
       if (narrow_ != nullptr && !put_narrow(begin, part.value, has)) lack(needs_wide_);
     }
     if (!all_.value.empty()) std::ranges::copy(part.value, all_.value.begin() + static_cast<std::ptrdiff_t>(begin));
     if (lacks_) return false;
-    for (std::size_t b = 0; b < bounds.size(); ++b) {
-      if ((all_.*bounds[b]).empty()) continue;
-      std::vector<double> const& numbers = part.*bounds[b];
-      auto const to = (all_.*bounds[b]).begin() + static_cast<std::ptrdiff_t>(begin);
+    for (std::size_t b = 0; b < bound_fields.size(); ++b) {
+      if ((all_.*bound_fields[b]).empty()) continue;
+      std::vector<double> const& numbers = part.*bound_fields[b];
+      auto const to = (all_.*bound_fields[b]).begin() + static_cast<std::ptrdiff_t>(begin);
       if (!numbers.empty()) {
         std::ranges::copy(numbers, to);
       } else if (b < 2) {
@@ -127,7 +127,8 @@ class Joined {
   }
 
   // False if a value is no float, and is not rounded to one before it is compared: see make_narrow().
-  bool put_narrow(std::size_t begin, std::vector<double> const& values, std::array<bool, bounds.size()> const& has) {
+  bool put_narrow(std::size_t begin, std::vector<double> const& values,
+                  std::array<bool, bound_fields.size()> const& has) {
     float* const to = narrow_.get() + begin;
     for (std::size_t i = 0; i < values.size(); ++i) to[i] = static_cast<float>(values[i]);
     if (dtype_ == DType::float32 && !has[0] && !has[1] && !has[3]) return true;
@@ -157,7 +158,7 @@ class Joined {
   std::shared_ptr<CompactElement[]> compact_;
   std::atomic<bool> needs_wide_ = false;
   std::atomic<bool> needs_compact_ = false;
-  std::array<std::atomic<bool>, bounds.size()> needs_{};
+  std::array<std::atomic<bool>, bound_fields.size()> needs_{};
   std::atomic<bool> lacks_ = false;
   std::atomic<bool> rounded_sums_ = false;
   std::atomic<bool> each_sees_all_ = true;
@@ -219,16 +220,16 @@ ExpectedField concatenated(std::vector<ExpectedField> const& parts) {
   ExpectedField all = parts.front();
   all.shape = {0};
   all.value.clear();
-  for (auto const bound : bounds) (all.*bound).clear();
-  std::array<bool, bounds.size()> has{};
+  for (auto const bound : bound_fields) (all.*bound).clear();
+  std::array<bool, bound_fields.size()> has{};
   for (ExpectedField const& part : parts) {
-    for (std::size_t b = 0; b < bounds.size(); ++b) has[b] = has[b] || !(part.*bounds[b]).empty();
+    for (std::size_t b = 0; b < bound_fields.size(); ++b) has[b] = has[b] || !(part.*bound_fields[b]).empty();
   }
   for (ExpectedField const& part : parts) {
     all.value.insert(all.value.end(), part.value.begin(), part.value.end());
-    for (std::size_t b = 0; b < bounds.size(); ++b) {
-      std::vector<double>& numbers = all.*bounds[b];
-      numbers.insert(numbers.end(), (part.*bounds[b]).begin(), (part.*bounds[b]).end());
+    for (std::size_t b = 0; b < bound_fields.size(); ++b) {
+      std::vector<double>& numbers = all.*bound_fields[b];
+      numbers.insert(numbers.end(), (part.*bound_fields[b]).begin(), (part.*bound_fields[b]).end());
       if (has[b]) numbers.resize(all.value.size());  // what a part does not have is 0
     }
     all.rounded_sums = all.rounded_sums || part.rounded_sums;

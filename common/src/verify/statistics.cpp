@@ -9,7 +9,7 @@
 
 #include <tessera/core/info.hpp>
 
-namespace tessera::verify {
+namespace tessera::randomness {
 
 namespace {
 
@@ -228,4 +228,4 @@ std::string rejection_of(std::vector<RandomTest> const& battery, double false_al
   return text;
 }
 
-}  // namespace tessera::verify
+}  // namespace tessera::randomness

@@ -16,7 +16,7 @@
 #include <tessera/core/host_threads.hpp>
 #include <tessera/verify/statistics.hpp>
 
-namespace tessera::verify {
+namespace tessera::randomness {
 namespace {
 
 using collective::Philox4x32;
@@ -265,4 +265,4 @@ TEST(Statistics, FalseAlarmsAreAsRareAsStated) {
 }
 
 }  // namespace
-}  // namespace tessera::verify
+}  // namespace tessera::randomness

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::verify {
+namespace tessera::randomness {
 
 /// The result of one test.
 struct RandomTest {
@@ -57,4 +57,4 @@ struct RandomTest {
 /// Returns the probability that chi-square with so many degrees of freedom is at least x.
 [[nodiscard]] double chi_square_tail(double x, double degrees);
 
-}  // namespace tessera::verify
+}  // namespace tessera::randomness
