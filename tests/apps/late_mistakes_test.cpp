@@ -605,7 +605,7 @@ void rows_of_dx_exchanged(Scene const& scene) {
 /// How a transformer block differs from the right one.
 struct WrongBlock {
   bool misses_own_key = false;
-  bool swaps_heads = false;
+  bool turns_heads = false;  ///< a head has the next one's query; a single head turns its own by half
   bool loses_first_residual = false;
   bool loses_second_residual = false;
   bool approximates_gelu = false;
@@ -654,14 +654,14 @@ std::vector<double> row_of_block(Scene const& scene, std::size_t token, WrongBlo
   }
   Row const query = layer(normalised(input(token), "1"), "q");
   std::size_t const end = token + (wrong.misses_own_key ? 0 : 1);
+  std::size_t const turn = !wrong.turns_heads ? 0 : d > dim ? dim : dim / 2;
   Row mean(d);
   for (std::size_t head = 0; head < d / dim; ++head) {
-    std::size_t const of_query = (wrong.swaps_heads && head < 2 ? 1 - head : head) * dim;
     double total = 0;
     for (std::size_t j = 0; j < end; ++j) {
       if (j >= end / 2 && j < end / 2 + wrong.lost_keys) continue;
       double score = 0;
-      for (std::size_t c = 0; c < dim; ++c) score += query[of_query + c] * keys[j][head * dim + c];
+      for (std::size_t c = 0; c < dim; ++c) score += query[(head * dim + c + turn) % d] * keys[j][head * dim + c];
       double const weight = std::exp(score / std::sqrt(static_cast<double>(dim)));
       total += weight;
       for (std::size_t c = head * dim; c < (head + 1) * dim; ++c) mean[c] += weight * values[j][c];
@@ -883,7 +883,7 @@ std::vector<Mistake> mistakes() {
   list.push_back({"transformer_block", "tile_not_written", tile_not_written("y")});
   // A token sees one key too few: at the second token, whose mean has the fewest keys.
   list.push_back({"transformer_block", "own_key_missed", block_wrong(true, {.misses_own_key = true}), "*"});
-  list.push_back({"transformer_block", "heads_swapped", block_wrong(false, {.swaps_heads = true}), "*"});
+  list.push_back({"transformer_block", "heads_swapped", block_wrong(false, {.turns_heads = true}), "*"});
   list.push_back({.app = "transformer_block",
                   .name = "tile_of_keys_lost",
                   .damage = block_wrong(false, {.lost_keys = 64}),
